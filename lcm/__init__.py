@@ -1,0 +1,1 @@
+"""Long Context Manager: the memory under coding agents."""

@@ -1,0 +1,37 @@
+"""The meter of a sweep: each model call goes to the project's ledger, and their number and price are added up."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import cast
+
+from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus
+from lcm.storage.contracts.model_calls import ModelCallRepository
+from lcm.summarizer.contract import CallLedger
+
+
+@dataclass(slots=True)
+class CallMeter:
+    """Counts calls when they are reserved; `cost_micros` is None as soon as the price of an answer is unknown."""
+
+    model_calls: ModelCallRepository
+    calls: int = 0
+    cost_micros: int | None = 0
+
+    @property
+    def ledger(self) -> CallLedger:
+        """The ledger to call through; its operations are each one short transaction."""
+        return CallLedger(reserve=self._reserve, finish=self._finish)
+
+    async def _reserve(self, reservation: CallReservation) -> object:
+        key = await self.model_calls.reserve(reservation)
+        self.calls += 1
+        return key
+
+    async def _finish(self, call_key: object, outcome: CallOutcome) -> None:
+        await self.model_calls.finish(cast("uuid.UUID", call_key), outcome)
+        if outcome.cost_micros is not None and self.cost_micros is not None:
+            self.cost_micros += outcome.cost_micros
+        elif outcome.status is not CallStatus.FAILED:
+            self.cost_micros = None

@@ -1,0 +1,82 @@
+"""What a leaf pass and a condensed pass share: what they work with, and the transaction that stores the result."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lcm.compaction.chunks import CondenseChunk, LeafChunk
+from lcm.compaction.meter import CallMeter
+from lcm.compaction.policy import CompactionPolicy
+from lcm.domain.summaries import NewSummary, Summary
+from lcm.errors import ContextChanged
+from lcm.log import get_logger
+from lcm.storage.contracts.project import ProjectStorage
+from lcm.summarizer.contract import SourceText, Summarizer, WrittenSummary
+from lcm.summarizer.escalation import write_summary
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PassScope:
+    """What every pass over one conversation works with."""
+
+    project: ProjectStorage
+    conversation_id: int
+    summarizer: Summarizer
+    policy: CompactionPolicy
+    scrub: Callable[[str], str]
+    meter: CallMeter
+
+    async def write(self, source: SourceText) -> WrittenSummary:
+        """Ask for the text of a summary; no transaction may be open."""
+        return await write_summary(self.summarizer, source, ledger=self.meter.ledger, scrub=self.scrub)
+
+    async def list_summaries(self, keys: Sequence[uuid.UUID]) -> list[Summary]:
+        """The summaries of these keys, without asking the storage for none."""
+        return await self.project.summaries.list_by_key(keys) if keys else []
+
+
+def require_sources(found: Sequence[object], chunk: LeafChunk | CondenseChunk) -> None:
+    """Refuse to summarize a part of a chunk only.
+
+    Raises:
+        ContextChanged: a source is gone since the items were read.
+    """
+    if len(found) != len(chunk.items):
+        raise ContextChanged
+
+
+async def store_if_saving(scope: PassScope, chunk: LeafChunk | CondenseChunk, new: NewSummary) -> Summary | None:
+    """Store a summary, link its sources and put it in their place, all or nothing; None when it saves too little.
+
+    Raises:
+        ContextChanged, IdentityConflict: the sources are not in this context any more, or already under a summary.
+    """
+    if not scope.policy.is_saving(chunk.token_count, new.token_count):
+        _log("summary_discarded", chunk, new)
+        return None
+    async with scope.project.transaction() as tx:
+        summary = await tx.summaries.insert_summary(new)
+        if isinstance(chunk, LeafChunk):
+            await tx.summaries.link_messages(summary.summary_key, chunk.message_ids)
+        else:
+            await tx.summaries.link_children(summary.summary_key, chunk.summary_keys)
+        await tx.context.replace_range(scope.conversation_id, chunk.refs, summary.summary_key)
+    _log("summary_stored", chunk, new)
+    return summary
+
+
+def _log(event: str, chunk: LeafChunk | CondenseChunk, new: NewSummary) -> None:
+    log.info(
+        event,
+        conversation_id=new.conversation_id,
+        depth=new.depth,
+        sources=len(chunk.items),
+        source_tokens=chunk.token_count,
+        summary_tokens=new.token_count,
+        escalation=str(new.level),
+        origin=str(new.origin),
+    )

@@ -1,0 +1,93 @@
+"""What a summarizer reads: the text of a chunk, what precedes it, and the large files it mentions. Pure."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+
+from lcm.domain.context import ContextItem
+from lcm.domain.messages import Message
+from lcm.domain.summaries import Summary
+from lcm.ids import FILE_PREFIX
+
+_FILE_ID = re.compile(rf"(?<![0-9A-Za-z_]){FILE_PREFIX}[0-9a-f]{{16}}(?![0-9A-Za-z_])")
+#: Continuity of a condensation of leaves: so many of the items before it are looked at, and so many leaves taken.
+_PRECEDING_ITEMS = 4
+_PRECEDING_LEAVES = 2
+
+
+def leaf_text(messages: Sequence[Message]) -> str:
+    """Messages under `[YYYY-MM-DD HH:MM UTC] role` lines, separated by a blank line; empty ones are left out."""
+    return _joined(
+        f"[{_minute(message.occurred_at)}] {message.role}\n{message.content}"
+        for message in messages
+        if message.content.strip()
+    )
+
+
+def condensed_text(summaries: Sequence[Summary]) -> str:
+    """Summaries under `[from - to] summary_id` lines, separated by a blank line."""
+    return _joined(
+        f"[{_minute(_earliest(summary))} - {_minute(_latest(summary))}] {summary.summary_id}\n{summary.content}"
+        for summary in summaries
+    )
+
+
+def previous_text(summaries: Sequence[Summary]) -> str | None:
+    """Content of the preceding summaries, oldest first; None without any."""
+    return _joined(summary.content for summary in summaries) or None
+
+
+def keys_before_leaf(items: Sequence[ContextItem], start: int) -> tuple[uuid.UUID, ...]:
+    """Key of the nearest summary before index `start`: what a new leaf continues."""
+    for index in range(start - 1, -1, -1):
+        key = items[index].ref.summary_key
+        if key is not None:
+            return (key,)
+    return ()
+
+
+def keys_before_condensation(items: Sequence[ContextItem], start: int, depth: int) -> tuple[uuid.UUID, ...]:
+    """Keys of what a condensation of summaries of `depth` continues, oldest first.
+
+    For leaves these are up to the last two leaves among the four items before; deeper summaries stand for themselves.
+    """
+    if depth > 0:
+        return ()
+    preceding = reversed(items[max(0, start - _PRECEDING_ITEMS) : start])
+    leaves = (item.ref.summary_key for item in preceding if item.depth == 0 and item.ref.summary_key is not None)
+    return tuple(reversed(list(islice(leaves, _PRECEDING_LEAVES))))
+
+
+def mentioned_files(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Ids of the large files named in the contents, each once, in order of first mention."""
+    return tuple(dict.fromkeys(file_id for message in messages for file_id in _FILE_ID.findall(message.content)))
+
+
+def carried_files(summaries: Iterable[Summary]) -> tuple[str, ...]:
+    """Ids of the large files that the summaries carry, each once, in order."""
+    return tuple(dict.fromkeys(file_id for summary in summaries for file_id in summary.file_ids))
+
+
+def time_range(summaries: Sequence[Summary]) -> tuple[datetime, datetime]:
+    """Earliest and latest time of the source material of at least one summary."""
+    return min(map(_earliest, summaries)), max(map(_latest, summaries))
+
+
+def _joined(blocks: Iterable[str]) -> str:
+    return "\n\n".join(blocks)
+
+
+def _minute(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _earliest(summary: Summary) -> datetime:
+    return summary.earliest_at or summary.created_at
+
+
+def _latest(summary: Summary) -> datetime:
+    return summary.latest_at or summary.created_at

@@ -1,0 +1,49 @@
+"""Calls of a summarizing model: what was reserved, what was used, what it cost."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class CallStatus(StrEnum):
+    """`reserved` until the answer is known; a reservation that stays is a call interrupted in flight."""
+
+    RESERVED = "reserved"
+    ANSWERED = "answered"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class CallReservation:
+    """A call about to be made."""
+
+    conversation_id: int
+    purpose: str
+    model: str
+    level: str
+    depth: int
+    reserved_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended; `cost_micros` is None when the price is unknown."""
+
+    status: CallStatus
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_micros: int | None = None
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    call_key: uuid.UUID
+    reservation: CallReservation
+    outcome: CallOutcome
+    started_at: datetime
+    finished_at: datetime | None

@@ -1,0 +1,182 @@
+"""From a transcript record to a message ready to store: large files out, redaction, layout, token count.
+
+The one boundary between what a client wrote and what lcm keeps: nothing behind it has seen unredacted text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lcm.domain.content_digest import content_digest
+from lcm.domain.messages import MessagePart, PartType
+from lcm.domain.records import Block, MessageRecord
+from lcm.large_files.detect import decoded_media, large_file_blocks
+from lcm.large_files.reference import reference
+from lcm.large_files.store import FileBytes, file_bytes
+from lcm.redaction.scrub import Scrubber, map_offset
+from lcm.tokens import estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMessage:
+    """A redacted record: its content, parts and files, and what redaction counted."""
+
+    record: MessageRecord
+    content: str
+    parts: tuple[MessagePart, ...]
+    token_count: int
+    files: tuple[FileBytes, ...]
+    redactions: dict[str, int]
+
+    @property
+    def content_sha256(self) -> bytes:
+        return content_digest(self.record.role.value, self.content, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparer:
+    """Prepares records with one set of secret rules and one size threshold."""
+
+    scrubber: Scrubber
+    large_file_tokens: int
+
+    def prepare(self, record: MessageRecord) -> PreparedMessage:
+        counts: Counter[str] = Counter()
+        files: list[FileBytes] = []
+        blocks = [self._without_large(block, files, counts) for block in record.blocks]
+        content, spans = _laid_out(blocks)
+        scrubbed = self.scrubber.scrub(content)
+        if _hits_arguments(blocks, spans, scrubbed.replacements):
+            # Values are replaced inside the JSON first, so that a rebuilt call is still JSON.
+            blocks = [self._with_clean_arguments(block, counts) for block in blocks]
+            content, spans = _laid_out(blocks)
+            scrubbed = self.scrubber.scrub(content)
+        counts.update(scrubbed.counts)
+        parts = tuple(
+            self._part(ordinal, block, span, scrubbed.replacements, counts)
+            for ordinal, (block, span) in enumerate(zip(blocks, spans, strict=True))
+        )
+        return PreparedMessage(
+            record=record,
+            content=scrubbed.text,
+            parts=parts,
+            token_count=estimate_tokens(scrubbed.text) + sum(estimate_tokens(part.text or "") for part in parts),
+            files=tuple(files),
+            redactions=dict(counts),
+        )
+
+    def scrub_text(self, text: str) -> str:
+        return self.scrubber.scrub(text).text
+
+    def _without_large(self, block: Block, files: list[FileBytes], counts: Counter[str]) -> Block:
+        if block.media is not None:
+            data = self._clean_media(decoded_media(block.media.data), counts)
+            stored = file_bytes(data, name=block.media.name, mime_type=block.media.mime_type)
+            files.append(stored)
+            return replace(
+                block, text=_reference_to(stored), metadata={**(block.metadata or {}), "file": stored.file_id}
+            )
+        if block.part_type not in (PartType.TEXT, PartType.TOOL_RESULT):
+            return block
+        return replace(block, text=self._text_without_files(block.text, files, counts))
+
+    def _text_without_files(self, text: str, files: list[FileBytes], counts: Counter[str]) -> str:
+        kept, last = [], 0
+        for found in large_file_blocks(text, self.large_file_tokens):
+            data = self._counted(found.content, counts).encode("utf-8", "replace")
+            stored = file_bytes(data, name=found.name, mime_type=found.mime_type)
+            files.append(stored)
+            kept += [text[last : found.start], _reference_to(stored)]
+            last = found.end
+        return "".join([*kept, text[last:]]) if kept else text
+
+    def _clean_media(self, data: bytes, counts: Counter[str]) -> bytes:
+        """Media that is text is redacted like text; other bytes are opaque."""
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data
+        return self._counted(text, counts).encode("utf-8")
+
+    def _counted(self, text: str, counts: Counter[str]) -> str:
+        scrubbed = self.scrubber.scrub(text)
+        counts.update(scrubbed.counts)
+        return scrubbed.text
+
+    def _with_clean_arguments(self, block: Block, counts: Counter[str]) -> Block:
+        if block.part_type is not PartType.TOOL_CALL:
+            return block
+        try:
+            arguments = json.loads(block.text)
+        except ValueError:
+            return block
+        clean, found = self.scrubber.scrub_json(arguments)
+        if not found:
+            return block
+        counts.update(found)
+        return replace(block, text=_compact(clean))
+
+    def _part(
+        self,
+        ordinal: int,
+        block: Block,
+        span: tuple[int, int] | None,
+        replacements: Sequence[Any],
+        counts: Counter[str],
+    ) -> MessagePart:
+        start = None if span is None else map_offset(replacements, span[0])
+        end = None if span is None else map_offset(replacements, span[1], is_end=True)
+        metadata = dict(block.metadata or {})
+        file_id = metadata.pop("file", None) if block.media is not None else None
+        if metadata:
+            metadata, found = self.scrubber.scrub_json(metadata)  # type: ignore[assignment]
+            counts.update(found)
+        return MessagePart(
+            ordinal=ordinal,
+            part_type=block.part_type,
+            content_start=start,
+            content_end=None if start is None or end is None else max(start, end),
+            text=self._counted(block.text, counts) if span is None else None,
+            tool_call_id=block.tool_call_id,
+            tool_name=block.tool_name,
+            is_error=block.is_error,
+            file_id=file_id,
+            metadata=_compact(metadata) if metadata else None,
+        )
+
+
+def _laid_out(blocks: Sequence[Block]) -> tuple[str, list[tuple[int, int] | None]]:
+    """The content and each block's span in it: text, tool name with arguments, tool output, file stub; no reasoning."""
+    pieces: list[str] = []
+    spans: list[tuple[int, int] | None] = []
+    length = 0
+    for block in blocks:
+        if block.part_type is PartType.REASONING:
+            spans.append(None)
+            continue
+        head = f"{block.tool_name} " if block.part_type is PartType.TOOL_CALL and block.tool_name else ""
+        length += 1 if pieces else 0
+        start = length + len(head)
+        pieces.append(head + block.text)
+        length = start + len(block.text)
+        spans.append((start, length))
+    return "\n".join(pieces), spans
+
+
+def _hits_arguments(
+    blocks: Sequence[Block], spans: Sequence[tuple[int, int] | None], replacements: Sequence[Any]
+) -> bool:
+    calls = [span for block, span in zip(blocks, spans, strict=True) if span and block.part_type is PartType.TOOL_CALL]
+    return any(each.start < end and each.end > start for each in replacements for start, end in calls)
+
+
+def _reference_to(file: FileBytes) -> str:
+    return reference(file.file_id, name=file.name, mime_type=file.mime_type, size_bytes=len(file.data))
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,354 @@
+"""The one idempotent writer: every entry point (import, bootstrap, ingest, reconcile) ends here.
+
+One batch is one transaction: identities, new messages with their files, places in the context, counters and the
+checkpoint of the source. A record that is already stored under its ingest key is never stored again.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import groupby
+
+from lcm.clock import utc_now
+from lcm.domain.conversations import Conversation, NewConversation, Relation
+from lcm.domain.ingest import Checkpoint, IngestCounts, Source, StoredIdentity
+from lcm.domain.messages import Exclusion, IdentityKind, NewMessage
+from lcm.domain.records import MessageRecord, Rewind, SessionFact, SubagentLink, Thread
+from lcm.engine.prepare import PreparedMessage
+from lcm.ids import digest
+from lcm.large_files.store import store_bytes
+from lcm.storage.contracts.project import ProjectStorage, Repositories
+from lcm.transcripts.identity import Identity, identity_of, ingest_key, session_name
+
+
+@dataclass(slots=True)
+class Batch:
+    """What was read since the last checkpoint, in source order."""
+
+    messages: list[PreparedMessage] = field(default_factory=list)
+    facts: list[SessionFact] = field(default_factory=list)
+    links: list[SubagentLink] = field(default_factory=list)
+    rewinds: list[Rewind] = field(default_factory=list)
+    text_repairs: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a batch did; `source` holds the new checkpoint."""
+
+    counts: IngestCounts
+    source: Source
+    conversation_ids: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A record with its key and whether it is stored already."""
+
+    prepared: PreparedMessage
+    key: bytes
+    identity: Identity
+    occurrence: int
+    occurred_at: datetime
+    stored: StoredIdentity | None
+    is_new: bool
+
+    @property
+    def record(self) -> MessageRecord:
+        return self.prepared.record
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes batches of one client's records into one project; `salt` is the project's identity salt."""
+
+    project: ProjectStorage
+    client: str
+    salt: bytes
+
+    async def write(self, source: Source, batch: Batch, checkpoint: Checkpoint) -> Written:
+        """Store a batch and move the source to `checkpoint`; its `parser_state` is completed by the writer's own.
+
+        Raises:
+            IdentityConflict: another process moved the source meanwhile; nothing was written.
+        """
+        async with self.project.transaction() as tx:
+            writing = _Writing(self, tx, source)
+            return await writing.run(batch, checkpoint)
+
+
+@dataclass(slots=True)
+class WriterState:
+    """What the writer keeps in a checkpoint: per conversation the last shown record's key, and the last known time."""
+
+    placed: dict[str, str]
+    last_at: datetime | None
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> WriterState:
+        state = json.loads(checkpoint.parser_state).get("writer", {})
+        last_at = state.get("last_at")
+        return cls(dict(state.get("placed", {})), datetime.fromisoformat(last_at) if last_at else None)
+
+    def saved_in(self, checkpoint: Checkpoint) -> Checkpoint:
+        state = json.loads(checkpoint.parser_state)
+        state["writer"] = {"placed": self.placed, "last_at": self.last_at.isoformat() if self.last_at else None}
+        return replace(checkpoint, parser_state=json.dumps(state, separators=(",", ":")))
+
+
+class _Writing:
+    """One batch inside its transaction."""
+
+    def __init__(self, writer: Writer, tx: Repositories, source: Source) -> None:
+        self._writer = writer
+        self._tx = tx
+        self._source = source
+        self._counts = IngestCounts()
+        self._redactions: Counter[str] = Counter()
+        self._conversations: dict[Thread, Conversation] = {}
+        self._state = WriterState.of(source.checkpoint)
+
+    async def run(self, batch: Batch, checkpoint: Checkpoint) -> Written:
+        entries = await self._entries(batch.messages)
+        await self._note_facts(batch.facts)
+        await self._note_links(batch.links)
+        for thread in dict.fromkeys(entry.record.thread for entry in entries):
+            await self._write_thread(thread, [entry for entry in entries if entry.record.thread == thread])
+        await self._note_rewinds(batch.rewinds)
+        await self._note_places(entries)
+        self._counts.text_repairs = batch.text_repairs
+        self._counts.redactions = dict(self._redactions)
+        await self._tx.redaction_admin.add_counts(self._counts.redactions)
+        source = await self._tx.ingest.save_checkpoint(
+            self._source.source_id,
+            self._state.saved_in(checkpoint),
+            expected_revision=self._source.revision,
+        )
+        ids = frozenset(each.conversation_id for each in self._conversations.values())
+        return Written(self._counts, source, ids)
+
+    # Identities
+
+    async def _entries(self, prepared: Sequence[PreparedMessage]) -> list[_Entry]:
+        """Every record with its key, in source order; the second of two equal keys in a batch is known, not new."""
+        identities = [identity_of(each.record, salt=self._writer.salt) for each in prepared]
+        occurrences = await self._count_occurrences(identities)
+        keys = [
+            ingest_key(self._writer.client, identity, occurrence)
+            for identity, occurrence in zip(identities, occurrences, strict=True)
+        ]
+        known = await self._tx.ingest.find_identities(keys)
+        gone = await self._tx.ingest.find_tombstones(keys)
+        entries, seen = [], set(known) | gone
+        for each, identity, occurrence, key in zip(prepared, identities, occurrences, keys, strict=True):
+            at = self._time_of(each.record)
+            entries.append(_Entry(each, key, identity, occurrence, at, known.get(key), is_new=key not in seen))
+            seen.add(key)
+        self._count_known(entries)
+        return entries
+
+    async def _count_occurrences(self, identities: Sequence[Identity]) -> list[int]:
+        """How many equals came before each, since the start of the source; the new counts belong to the checkpoint."""
+        counted = [identity.digest for identity in identities if identity.is_counted]
+        counts = await self._tx.ingest.get_occurrences(self._source.source_id, list(dict.fromkeys(counted)))
+        occurrences = []
+        for identity in identities:
+            before = counts.get(identity.digest, 0) if identity.is_counted else 0
+            occurrences.append(before)
+            if identity.is_counted:
+                counts[identity.digest] = before + 1
+        await self._tx.ingest.save_occurrences(self._source.source_id, counts)
+        return occurrences
+
+    def _time_of(self, record: MessageRecord) -> datetime:
+        """The client's own time; a record without one happened when the one before it did."""
+        at = record.occurred_at or self._state.last_at or utc_now()
+        self._state.last_at = at
+        return at
+
+    def _count_known(self, entries: Sequence[_Entry]) -> None:
+        digests = {entry.key: entry.stored.content_sha256 for entry in entries if entry.stored}
+        for entry in entries:
+            if entry.is_new:
+                digests[entry.key] = entry.prepared.content_sha256
+                self._counts.messages_new += 1
+                continue
+            self._counts.messages_known += 1
+            if digests.get(entry.key, entry.prepared.content_sha256) != entry.prepared.content_sha256:
+                self._counts.messages_changed += 1
+
+    # Conversations
+
+    async def _conversation(self, thread: Thread) -> Conversation:
+        if thread not in self._conversations:
+            new = NewConversation(
+                session_id=thread.session_id,
+                client=self._writer.client,
+                conversation_key=conversation_key(self._writer.client, thread),
+                relation=Relation.ROOT if thread.agent_id is None else Relation.SUBAGENT,
+            )
+            self._conversations[thread] = await self._tx.conversations.get_or_create_conversation(new)
+        return self._conversations[thread]
+
+    async def _note_facts(self, facts: Iterable[SessionFact]) -> None:
+        for fact in facts:
+            if fact.title:
+                conversation = await self._conversation(fact.thread)
+                await self._tx.conversations.update_conversation(conversation.conversation_id, title=fact.title)
+            if fact.parent_session_id:
+                await self._note_parent(fact.thread, fact.parent_session_id)
+
+    async def _note_parent(self, thread: Thread, parent_session_id: str) -> None:
+        key = conversation_key(self._writer.client, Thread(parent_session_id))
+        parent = await self._tx.conversations.find_by_key(key)
+        conversation = await self._conversation(thread)
+        if parent is None or conversation.base_conversation_id is not None:
+            return
+        base = NewConversation(
+            session_id=thread.session_id, relation=Relation.FORK, base_conversation_id=parent.conversation_id
+        )
+        self._conversations[thread] = await self._tx.conversations.update_conversation(
+            conversation.conversation_id, base=base
+        )
+
+    async def _note_links(self, links: Iterable[SubagentLink]) -> None:
+        for link in links:
+            conversation = await self._conversation(link.agent)
+            if conversation.parent_tool_call_id is None:
+                self._conversations[link.agent] = await self._tx.conversations.update_conversation(
+                    conversation.conversation_id, parent_tool_call_id=link.tool_call_id
+                )
+
+    # Messages
+
+    async def _write_thread(self, thread: Thread, entries: Sequence[_Entry]) -> None:
+        conversation = await self._conversation(thread)
+        conversation_id = conversation.conversation_id
+        has_own = await self._tx.conversations.find_last_seq(conversation_id) is not None
+        anchor = await self._last_placed(thread)
+        for is_new, group in groupby(entries, key=lambda entry: entry.is_new):
+            run = list(group)
+            if is_new:
+                if not has_own:
+                    await self._base_on(conversation_id, anchor, run[0].record)
+                await self._append(conversation_id, anchor, run)
+                has_own = True
+                anchor = None  # found again by key when something follows
+            anchor = await self._anchor_of(run) or anchor
+        if not has_own:
+            await self._base_on(conversation_id, anchor, entries[-1].record)
+        self._remember_placed(thread, entries)
+
+    async def _append(self, conversation_id: int, anchor: StoredIdentity | None, run: Sequence[_Entry]) -> None:
+        for entry in run:
+            for file in entry.prepared.files:
+                new_file = store_bytes(self._writer.project.files_folder, file, conversation_id)
+                await self._tx.large_files.insert_file(new_file)
+                self._counts.large_files += 1
+        messages = [_new_message(entry, self._source.source_id) for entry in run]
+        stored = await self._tx.conversations.append_messages(conversation_id, messages)
+        self._counts.parts_new += sum(len(message.parts) for message in messages)
+        for entry in run:
+            self._redactions.update(entry.prepared.redactions)
+        shown = [message.message_id for message in stored if message.exclusion is None]
+        await self._place(conversation_id, anchor, shown, messages[0])
+
+    async def _place(
+        self, conversation_id: int, anchor: StoredIdentity | None, message_ids: Sequence[int], first: NewMessage
+    ) -> None:
+        """Behind what stands before them in the source; without that, before or behind all by time."""
+        if not message_ids:
+            return
+        context = self._tx.context
+        if anchor is not None:
+            place = await context.find_nearest_place(conversation_id, anchor.message_id)
+            if place is not None:
+                await context.insert_messages_after(conversation_id, place, message_ids)
+                return
+        newest = await context.list_items(conversation_id, newest_first=True, limit=1)
+        if anchor is None and newest and _is_before(first, newest[0].occurred_at):
+            await context.insert_messages_after(conversation_id, None, message_ids)
+            return
+        await context.append_messages(conversation_id, message_ids)
+
+    async def _base_on(self, conversation_id: int, anchor: StoredIdentity | None, record: MessageRecord) -> None:
+        """A conversation that begins with another one's messages starts with that one's context up to there."""
+        if anchor is None or anchor.conversation_id == conversation_id:
+            return
+        base = NewConversation(
+            session_id=record.thread.session_id,
+            relation=Relation.FORK if record.forked_from else Relation.RESUME,
+            base_conversation_id=anchor.conversation_id,
+            base_message_id=anchor.message_id,
+        )
+        await self._tx.conversations.update_conversation(conversation_id, base=base)
+        await self._tx.context.copy_base(conversation_id, anchor.conversation_id, anchor.message_id)
+
+    async def _last_placed(self, thread: Thread) -> StoredIdentity | None:
+        key = self._state.placed.get(session_name(thread))
+        if key is None:
+            return None
+        return (await self._tx.ingest.find_identities([bytes.fromhex(key)])).get(bytes.fromhex(key))
+
+    async def _anchor_of(self, run: Sequence[_Entry]) -> StoredIdentity | None:
+        """The last record of a run that belongs in a context, as stored."""
+        keys = [entry.key for entry in run if entry.record.exclusion is None]
+        return (await self._tx.ingest.find_identities(keys[-1:])).get(keys[-1]) if keys else None
+
+    def _remember_placed(self, thread: Thread, entries: Sequence[_Entry]) -> None:
+        shown = [entry.key for entry in entries if entry.record.exclusion is None]
+        if shown:
+            self._state.placed[session_name(thread)] = shown[-1].hex()
+
+    # After the messages
+
+    async def _note_rewinds(self, rewinds: Iterable[Rewind]) -> None:
+        for rewind in rewinds:
+            identities = [Identity(IdentityKind.UUID, (each,)) for each in rewind.native_uuids]
+            keys = [ingest_key(self._writer.client, identity, 0) for identity in identities]
+            stored = await self._tx.ingest.find_identities(keys)
+            conversation = await self._conversation(rewind.thread)
+            ids = [each.message_id for each in stored.values()]
+            await self._tx.context.exclude_messages(conversation.conversation_id, ids, Exclusion.REWOUND)
+
+    async def _note_places(self, entries: Sequence[_Entry]) -> None:
+        """Which known messages this source holds too."""
+        source_id = self._source.source_id
+        places = {
+            entry.stored.message_id: entry.record.line
+            for entry in entries
+            if entry.stored and entry.stored.source_id not in (None, source_id)
+        }
+        await self._tx.ingest.record_places(source_id, sorted(places.items()))
+
+
+def conversation_key(client: str, thread: Thread) -> uuid.UUID:
+    """The same conversation has the same key on every machine."""
+    return uuid.UUID(bytes=digest("conversation", client, session_name(thread))[:16], version=5)
+
+
+def _new_message(entry: _Entry, source_id: int) -> NewMessage:
+    return NewMessage(
+        role=entry.record.role,
+        content=entry.prepared.content,
+        token_count=entry.prepared.token_count,
+        occurred_at=entry.occurred_at,
+        parts=entry.prepared.parts,
+        ingest_key=entry.key,
+        identity_kind=entry.identity.kind,
+        identity_occurrence=entry.occurrence,
+        api_message_id=entry.record.api_message_id,
+        source_id=source_id,
+        source_ordinal=entry.record.line,
+        exclusion=entry.record.exclusion,
+    )
+
+
+def _is_before(first: NewMessage, last_at: datetime | None) -> bool:
+    return last_at is not None and first.occurred_at < last_at

@@ -1,0 +1,202 @@
+"""The redaction of one text or JSON value: pure, idempotent, with what was replaced in coordinates of the input.
+
+Rules see the text again after each replacement, until they find nothing more: what a replacement completes or uncovers
+is found too. A match inside a mark is no match, so a text is stable exactly when no rule matches outside its marks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from lcm.redaction import plausibility
+from lcm.redaction.engine import Engine, Span, compile_regex
+from lcm.redaction.marks import MARK, composed, outside_marks, replaced, widened
+from lcm.redaction.patterns import BUILT_IN, RULES, SECRET_NAME
+from lcm.redaction.user_patterns import checked_patterns
+
+__all__ = ["MARK", "JsonValue", "Replacement", "Scrubbed", "Scrubber", "map_offset"]
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+
+GLOBAL = "global"
+PROJECT = "project"
+
+#: Part of `Scrubber.version`; grows when the algorithm changes what equal rules redact.
+_ALGORITHM = "lcm-redaction-1"
+#: After so many passes that still find something, matches grow to their token, line, and at last the whole text.
+_PASSES_PER_WIDTH = 4
+_SECRET_NAME = compile_regex(SECRET_NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A half-open range of code points of the input that became one mark."""
+
+    start: int
+    end: int
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """A redacted text.
+
+    Attributes:
+        replacements: by start, disjoint.
+        counts: replacements per category (`built_in`, `global`, `project`); a category without any is absent.
+    """
+
+    text: str
+    replacements: tuple[Replacement, ...]
+    counts: dict[str, int]
+
+
+class Scrubber:
+    """Redacts by the built-in rules, then the global, then the project's patterns; immutable, safe between threads.
+
+    A whole match of a user pattern is replaced, groups or not; empty matches are ignored.
+
+    Args:
+        global_patterns, project_patterns: RE2 regular expressions.
+
+    Raises:
+        InvalidInput: a pattern is not valid; none is ever dropped silently.
+    """
+
+    def __init__(self, *, global_patterns: Sequence[str] = (), project_patterns: Sequence[str] = ()) -> None:
+        global_checked = checked_patterns(global_patterns, GLOBAL)
+        project_checked = checked_patterns(project_patterns, PROJECT)
+        self._engine = Engine((*global_checked, *project_checked))
+        self._categories = (
+            (BUILT_IN,) * len(RULES) + (GLOBAL,) * len(global_checked) + (PROJECT,) * len(project_checked)
+        )
+        self._version = _digest(global_checked, project_checked)
+
+    @property
+    def version(self) -> str:
+        """Hex SHA-256 of the algorithm, the rules and the patterns: equal versions redact equally."""
+        return self._version
+
+    def scrub(self, text: str) -> Scrubbed:
+        """The text with every secret replaced by `MARK`; scrubbing the result changes nothing."""
+        spans = self._secrets(text)
+        if not spans:
+            return Scrubbed(text, (), {})
+        replacements = tuple(Replacement(span.start, span.end, self._categories[span.rule]) for span in spans)
+        return Scrubbed(replaced(text, spans), replacements, dict(Counter(r.category for r in replacements)))
+
+    def scrub_json(self, value: JsonValue) -> tuple[JsonValue, dict[str, int]]:
+        """The value with every string scrubbed, keys too, in the same shape; and the counts per category.
+
+        A string under a key that names a secret is also judged as that secret's value, alone or in a list. Keys that
+        would collide once scrubbed are numbered, so nothing is lost.
+        """
+        counts: Counter[str] = Counter()
+        root: list[Any] = [value]
+        pending: list[tuple[Any, Any, str]] = [(root, 0, "")]
+        while pending:
+            holder, place, key = pending.pop()
+            item = holder[place]
+            if isinstance(item, str):
+                holder[place] = self._scrub_under(key, item, counts)
+            elif isinstance(item, list):
+                holder[place] = list(item)
+                pending += [(holder[place], index, key) for index in range(len(item))]
+            elif isinstance(item, dict):
+                holder[place], children = self._scrub_keys(item, counts)
+                pending += children
+        return root[0], dict(counts)
+
+    def _scrub_under(self, key: str, text: str, counts: Counter[str]) -> str:
+        """The string scrubbed as it stands, and under a name that announces a secret as that secret's value."""
+        if not key or not _names_secret(key):
+            return self._scrub_counting(text, counts)
+        if _is_one_word(text) and plausibility.is_quoted_secret(key, _encodable(text)):
+            counts[BUILT_IN] += 1
+            return MARK
+        prefix = f"{key}: "
+        scrubbed = self.scrub(prefix + text)
+        if not scrubbed.text.startswith(prefix):
+            return self._scrub_counting(text, counts)
+        counts.update(scrubbed.counts)
+        return scrubbed.text[len(prefix) :]
+
+    def _scrub_counting(self, text: str, counts: Counter[str]) -> str:
+        scrubbed = self.scrub(text)
+        counts.update(scrubbed.counts)
+        return scrubbed.text
+
+    def _scrub_keys(
+        self, item: dict[str, JsonValue], counts: Counter[str]
+    ) -> tuple[dict[str, JsonValue], list[tuple[Any, Any, str]]]:
+        """A copy with scrubbed keys, and its places still to scrub with the keys they stood under."""
+        copy: dict[str, JsonValue] = {}
+        places: list[tuple[Any, Any, str]] = []
+        for key, child in item.items():
+            unique = _unused(self._scrub_counting(key, counts), copy)
+            copy[unique] = child
+            places.append((copy, unique, key))
+        return copy, places
+
+    def _secrets(self, text: str) -> list[Span]:
+        """Everything to replace, found by repeated passes; by start, disjoint, in offsets of `text`."""
+        spans: list[Span] = []
+        current = text
+        passes = 0
+        while found := outside_marks(self._engine.find(current), current):
+            if passes >= _PASSES_PER_WIDTH:
+                found = outside_marks(widened(found, current, passes // _PASSES_PER_WIDTH), current)
+            spans = composed(spans, found)
+            current = replaced(text, spans)
+            passes += 1
+        return spans
+
+
+def map_offset(replacements: Sequence[Replacement], offset: int, *, is_end: bool = False) -> int:
+    """An offset of the input as an offset of the output, in code points.
+
+    Inside a replaced range, a start (the default) becomes the mark's start, and an end its end.
+    """
+    shift = 0
+    for replacement in replacements:
+        if offset <= replacement.start:
+            break
+        if offset < replacement.end:
+            return replacement.start + shift + (len(MARK) if is_end else 0)
+        shift += len(MARK) - (replacement.end - replacement.start)
+    return offset + shift
+
+
+def _names_secret(key: str) -> bool:
+    return bool(_SECRET_NAME.search(_encodable(key)))
+
+
+def _is_one_word(text: str) -> bool:
+    return len(text.split(maxsplit=1)) == 1
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates become question marks, which the regular expressions can read."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _unused(key: str, taken: dict[str, JsonValue]) -> str:
+    number = 1
+    unique = key
+    while unique in taken:
+        number += 1
+        unique = f"{key}#{number}"
+    return unique
+
+
+def _digest(global_patterns: Sequence[str], project_patterns: Sequence[str]) -> str:
+    digest = hashlib.sha256(_ALGORITHM.encode())
+    built_in = (f"{rule.name}\t{rule.regex}\t{rule.keywords}\t{rule.judge.__name__}" for rule in RULES)
+    for category, lines in ((BUILT_IN, built_in), (GLOBAL, global_patterns), (PROJECT, project_patterns)):
+        for line in lines:
+            digest.update(f"{category}\0{line}\0".encode())
+    return digest.hexdigest()

@@ -1,0 +1,64 @@
+"""The summary DAG. A summary's children are what it was made from (the specification's `summary_parents`).
+
+An edge is live in one conversation while its upper summary stands for its sources there: every message and summary has
+at most one live upper summary per conversation.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Protocol
+
+from lcm.domain.messages import Message
+from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary
+
+
+class SummaryRepository(Protocol):
+    async def insert_summary(self, new: NewSummary) -> Summary:
+        """Store the node with its file references and search words; `summary_id` and `summary_key` are made here."""
+        ...
+
+    async def link_messages(self, summary_key: uuid.UUID, message_ids: Sequence[int]) -> None:
+        """Link a leaf to its source messages in this order. IdentityConflict when one already has a live leaf."""
+        ...
+
+    async def link_children(self, summary_key: uuid.UUID, child_keys: Sequence[uuid.UUID]) -> None:
+        """Link a condensed summary to the summaries it merges, in this order; children are less deep than it."""
+        ...
+
+    async def get_summary(self, summary_id: str) -> Summary:
+        """Raises `UnknownSummary`."""
+        ...
+
+    async def list_by_key(self, summary_keys: Sequence[uuid.UUID]) -> list[Summary]:
+        """The summaries that exist among these, in the order given."""
+        ...
+
+    async def find_by_prefix(self, prefix: str, *, limit: int = 20) -> list[Summary]:
+        """Summaries whose id starts with `prefix`, by summary id."""
+        ...
+
+    async def list_summaries(self, conversation_id: int) -> list[Summary]:
+        """By (created_at, insertion)."""
+        ...
+
+    async def list_recent(self, *, limit: int, session_id: str | None = None) -> list[Summary]:
+        """Newest first, of the project or of one session."""
+        ...
+
+    async def list_children(self, summary_key: uuid.UUID) -> list[Summary]:
+        """The summaries it merges, in link order; empty for a leaf."""
+        ...
+
+    async def list_uppers(self, summary_key: uuid.UUID) -> list[Summary]:
+        """The summaries that merge it, by insertion."""
+        ...
+
+    async def list_messages(self, summary_key: uuid.UUID) -> list[Message]:
+        """A leaf's source messages, in link order; empty for a condensed summary."""
+        ...
+
+    async def list_subtree(self, summary_key: uuid.UUID, *, max_depth: int | None = None) -> list[SubtreeEntry]:
+        """All summaries below it down to `max_depth` levels (None: all), by (depth_from_root, path), each once."""
+        ...

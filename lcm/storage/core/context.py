@@ -1,0 +1,435 @@
+"""The ordered context over SQLAlchemy Core."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import and_, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from lcm.clock import Clock
+from lcm.domain.context import ContextItem, ItemRef
+from lcm.domain.messages import Exclusion, PartType, Role
+from lcm.domain.summaries import SummaryKind
+from lcm.errors import ContextChanged, IdentityConflict, NotFound, UnknownConversation, UnknownSummary
+from lcm.storage.core import context_statements as statements
+from lcm.storage.core import rows
+from lcm.storage.core.fork import opened_until
+from lcm.storage.core.transaction import Executor
+
+DOMAIN = "context"
+
+#: Distance between neighbours when appended; a late record is put in the middle.
+STRIDE = 1024
+#: How many items behind a used-up gap are moved to make room.
+_LOCAL_WINDOW = 64
+
+
+class CoreContextRepository:
+    """See `lcm.storage.contracts.context.ContextRepository`."""
+
+    def __init__(self, executor: Executor, clock: Clock) -> None:
+        self._executor = executor
+        self._clock = clock
+        self._tables = executor.dialect.tables
+        self._project_id = executor.project_id
+
+    # Reading
+
+    async def list_items(
+        self,
+        conversation_id: int,
+        *,
+        newest_first: bool = False,
+        before_position: int | None = None,
+        limit: int | None = None,
+    ) -> list[ContextItem]:
+        i = self._tables.context_items.c
+        query = statements.item_rows(self._tables, self._project_id, conversation_id)
+        query = query.order_by(i.position.desc() if newest_first else i.position)
+        if before_position is not None:
+            query = query.where(i.position < before_position)
+        if limit is not None and limit >= 0:
+            query = query.limit(limit)
+        async with self._executor.operation(DOMAIN) as connection:
+            await self._require_conversation(connection, conversation_id)
+            found = (await connection.execute(query)).all()
+            first = 0
+            if newest_first and found:
+                first = await self._rank(connection, conversation_id, found[0].position)
+            tools = await self._tool_ids(connection, [row.message_id for row in found if row.message_id is not None])
+        step = -1 if newest_first else 1
+        return [_to_item(row, first + step * n, tools.get(row.message_id, ((), ()))) for n, row in enumerate(found)]
+
+    async def list_depths(self, conversation_id: int, *, before_ordinal: int | None = None) -> list[int]:
+        query = statements.depths(self._tables, self._project_id, conversation_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            await self._require_conversation(connection, conversation_id)
+            if before_ordinal is not None:
+                bound = statements.position_of_ordinal(self._tables, self._project_id, conversation_id, before_ordinal)
+                position = (await connection.execute(bound)).scalar()
+                if position is not None:
+                    query = query.where(self._tables.context_items.c.position < position)
+            return [rows.safe(row.depth) for row in await connection.execute(query)]
+
+    async def count_tokens(self, conversation_id: int) -> int:
+        async with self._executor.operation(DOMAIN) as connection:
+            await self._require_conversation(connection, conversation_id)
+            query = statements.token_sum(self._tables, self._project_id, conversation_id)
+            return rows.safe((await connection.execute(query)).scalar_one())
+
+    async def count_items(self, conversation_id: int) -> int:
+        i = self._tables.context_items.c
+        async with self._executor.operation(DOMAIN) as connection:
+            await self._require_conversation(connection, conversation_id)
+            query = select(func.count()).where(i.project_id == self._project_id, i.conversation_id == conversation_id)
+            return rows.safe((await connection.execute(query)).scalar_one())
+
+    async def find_place(self, conversation_id: int, message_id: int) -> ItemRef | None:
+        async with self._executor.operation(DOMAIN) as connection:
+            chain = await self._base_chain(connection, conversation_id)
+            return await self._find_place(connection, conversation_id, chain, message_id)
+
+    async def find_nearest_place(self, conversation_id: int, message_id: int) -> ItemRef | None:
+        async with self._executor.operation(DOMAIN) as connection:
+            chain = await self._base_chain(connection, conversation_id)
+            place = await self._find_place(connection, conversation_id, chain, message_id)
+            if place is not None:
+                return place
+            nearest = await self._last_placed(connection, conversation_id, chain, message_id)
+        return nearest[0] if nearest else None
+
+    # Changing
+
+    async def append_messages(self, conversation_id: int, message_ids: Sequence[int]) -> None:
+        await self._append(conversation_id, [ItemRef(message_id=each) for each in message_ids])
+
+    async def append_summary(self, conversation_id: int, summary_key: uuid.UUID) -> None:
+        await self._append(conversation_id, [ItemRef(summary_key=summary_key)])
+
+    async def insert_messages_after(
+        self, conversation_id: int, after: ItemRef | None, message_ids: Sequence[int]
+    ) -> None:
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await self._touch(connection, conversation_id)
+            position = 0 if after is None else await self._position_of(connection, conversation_id, after)
+            places = await self._free_places(connection, conversation_id, position, len(message_ids))
+            refs = [ItemRef(message_id=each) for each in message_ids]
+            await self._insert(connection, conversation_id, list(zip(places, refs, strict=True)))
+
+    async def replace_range(
+        self,
+        conversation_id: int,
+        expected: Sequence[ItemRef],
+        summary_key: uuid.UUID,
+        *,
+        fence: int | None = None,  # noqa: ARG002 - checked by backends with distributed coordination
+    ) -> None:
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await self._executor.dialect.lock_key(connection, f"context:{conversation_id}")
+            await self._touch(connection, conversation_id)
+            first, last = await self._require_range(connection, conversation_id, expected)
+            await self._require_sources(connection, conversation_id, summary_key, expected)
+            items = self._tables.context_items
+            await connection.execute(
+                delete(items).where(
+                    items.c.project_id == self._project_id,
+                    items.c.conversation_id == conversation_id,
+                    items.c.position.between(first, last),
+                )
+            )
+            await self._insert(connection, conversation_id, [(first, ItemRef(summary_key=summary_key))])
+
+    async def exclude_messages(self, conversation_id: int, message_ids: Sequence[int], reason: Exclusion) -> int:
+        items, messages = self._tables.context_items, self._tables.messages
+        among = self._executor.dialect.among
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await self._require_conversation(connection, conversation_id)
+            raw = select(items.c.message_id).where(
+                items.c.project_id == self._project_id,
+                items.c.conversation_id == conversation_id,
+                among(items.c.message_id, list(message_ids)),
+            )
+            ids = [row.message_id for row in await connection.execute(raw)]
+            if not ids:
+                return 0
+            await self._touch(connection, conversation_id)
+            await connection.execute(
+                delete(items).where(
+                    items.c.project_id == self._project_id,
+                    items.c.conversation_id == conversation_id,
+                    among(items.c.message_id, ids),
+                )
+            )
+            await connection.execute(
+                update(messages)
+                .where(messages.c.project_id == self._project_id, among(messages.c.message_id, ids))
+                .values(context_exclusion=reason.value)
+            )
+        return len(ids)
+
+    async def copy_base(self, conversation_id: int, base_conversation_id: int, base_message_id: int) -> None:
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await self._touch(connection, conversation_id)
+            items = self._tables.context_items
+            await connection.execute(
+                delete(items).where(
+                    items.c.project_id == self._project_id, items.c.conversation_id == conversation_id
+                )
+            )
+            chain = await self._base_chain(connection, base_conversation_id)
+            until = await self._last_placed(connection, base_conversation_id, chain, base_message_id)
+            if until is None:
+                return
+            place, message_id = until
+            refs = await self._refs_before(connection, base_conversation_id, place)
+            refs += await opened_until(self._sources_of, connection, place, message_id)
+            await self._append_refs(connection, conversation_id, refs)
+
+    # Steps inside an operation
+
+    async def _append(self, conversation_id: int, refs: Sequence[ItemRef]) -> None:
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await self._executor.dialect.lock_key(connection, f"context:{conversation_id}")
+            await self._touch(connection, conversation_id)
+            await self._append_refs(connection, conversation_id, refs)
+
+    async def _append_refs(self, connection: AsyncConnection, conversation_id: int, refs: Sequence[ItemRef]) -> None:
+        query = statements.last_position(self._tables, self._project_id, conversation_id)
+        last = (await connection.execute(query)).scalar_one() or 0
+        placed = [(last + STRIDE * n, ref) for n, ref in enumerate(refs, start=1)]
+        await self._insert(connection, conversation_id, placed)
+
+    async def _insert(
+        self, connection: AsyncConnection, conversation_id: int, placed: Sequence[tuple[int, ItemRef]]
+    ) -> None:
+        values = [
+            {
+                "project_id": self._project_id,
+                "conversation_id": conversation_id,
+                "position": position,
+                "message_id": ref.message_id,
+                "summary_key": ref.summary_key,
+            }
+            for position, ref in placed
+        ]
+        if values:
+            await connection.execute(insert(self._tables.context_items), values)
+
+    async def _touch(self, connection: AsyncConnection, conversation_id: int) -> None:
+        c = self._tables.conversations.c
+        changed = await connection.execute(
+            update(self._tables.conversations)
+            .where(c.conversation_id == conversation_id, c.project_id == self._project_id)
+            .values(context_revision=c.context_revision + 1, updated_at=self._clock())
+        )
+        if changed.rowcount != 1:
+            raise UnknownConversation
+
+    async def _require_conversation(self, connection: AsyncConnection, conversation_id: int) -> None:
+        c = self._tables.conversations.c
+        query = select(c.conversation_id).where(c.conversation_id == conversation_id, c.project_id == self._project_id)
+        if (await connection.execute(query)).first() is None:
+            raise UnknownConversation
+
+    async def _rank(self, connection: AsyncConnection, conversation_id: int, position: int) -> int:
+        query = statements.count_between(self._tables, self._project_id, conversation_id, 0, position - 1)
+        return rows.safe((await connection.execute(query)).scalar_one())
+
+    async def _tool_ids(
+        self, connection: AsyncConnection, message_ids: Sequence[int]
+    ) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
+        query = statements.tool_ids(self._executor.dialect, self._project_id, message_ids)
+        calls: dict[int, list[str]] = {}
+        results: dict[int, list[str]] = {}
+        for row in await connection.execute(query):
+            kind = calls if row.part_type == PartType.TOOL_CALL.value else results
+            kind.setdefault(row.message_id, []).append(row.tool_call_id)
+        return {
+            message_id: (tuple(calls.get(message_id, ())), tuple(results.get(message_id, ())))
+            for message_id in calls.keys() | results.keys()
+        }
+
+    async def _position_of(self, connection: AsyncConnection, conversation_id: int, ref: ItemRef) -> int:
+        query = statements.references(self._executor.dialect, self._project_id, conversation_id, [ref])
+        row = (await connection.execute(query)).first()
+        if row is None:
+            raise NotFound("The item to insert behind is not in this context.")
+        return rows.safe(row.position)
+
+    async def _free_places(
+        self, connection: AsyncConnection, conversation_id: int, after: int, count: int
+    ) -> list[int]:
+        following = await self._next(connection, conversation_id, after)
+        if following is None:
+            return [after + STRIDE * n for n in range(1, count + 1)]
+        if following - after <= count:
+            await self._make_room(connection, conversation_id, after, count)
+            following = await self._next(connection, conversation_id, after) or after + STRIDE * (count + 1)
+        step = (following - after) // (count + 1)
+        return [after + step * n for n in range(1, count + 1)]
+
+    async def _next(self, connection: AsyncConnection, conversation_id: int, after: int) -> int | None:
+        query = statements.next_position(self._tables, self._project_id, conversation_id, after)
+        found = (await connection.execute(query)).scalar_one()
+        return None if found is None else rows.safe(found)
+
+    async def _make_room(self, connection: AsyncConnection, conversation_id: int, after: int, count: int) -> None:
+        """Spread the next items further right; the window grows until the right neighbour leaves enough room."""
+        i = self._tables.context_items.c
+        window = _LOCAL_WINDOW
+        while True:
+            query = (
+                select(i.position)
+                .where(i.project_id == self._project_id, i.conversation_id == conversation_id, i.position > after)
+                .order_by(i.position)
+                .limit(window + 1)
+            )
+            places = [row.position for row in await connection.execute(query)]
+            is_whole_rest = len(places) <= window
+            moved = places if is_whole_rest else places[:-1]
+            room = STRIDE * (len(moved) + count + 1) if is_whole_rest else places[-1] - after
+            if is_whole_rest or room > 2 * (len(moved) + count + 1):
+                break
+            window *= 2
+        step = room // (len(moved) + count + 1)
+        await self._move(
+            connection, conversation_id, moved, [after + step * (count + n) for n in range(1, len(moved) + 1)]
+        )
+
+    async def _move(
+        self, connection: AsyncConnection, conversation_id: int, olds: Sequence[int], news: Sequence[int]
+    ) -> None:
+        """Largest first when moving right and smallest first when moving left, so that no place is taken twice."""
+        moves = [(old, new) for old, new in zip(olds, news, strict=True) if old != new]
+        right = sorted((move for move in moves if move[1] > move[0]), reverse=True)
+        left = sorted(move for move in moves if move[1] < move[0])
+        i = self._tables.context_items.c
+        for old, new in [*right, *left]:
+            await connection.execute(
+                update(self._tables.context_items)
+                .where(i.project_id == self._project_id, i.conversation_id == conversation_id, i.position == old)
+                .values(position=new)
+            )
+
+    async def _require_range(
+        self, connection: AsyncConnection, conversation_id: int, expected: Sequence[ItemRef]
+    ) -> tuple[int, int]:
+        query = statements.references(self._executor.dialect, self._project_id, conversation_id, expected)
+        found = (await connection.execute(query)).all()
+        if not expected or [ItemRef(row.message_id, row.summary_key) for row in found] != list(expected):
+            raise ContextChanged
+        first, last = found[0].position, found[-1].position
+        between = statements.count_between(self._tables, self._project_id, conversation_id, first, last)
+        if (await connection.execute(between)).scalar_one() != len(expected):
+            raise ContextChanged
+        return first, last
+
+    async def _require_sources(
+        self,
+        connection: AsyncConnection,
+        conversation_id: int,
+        summary_key: uuid.UUID,
+        expected: Sequence[ItemRef],
+    ) -> None:
+        s = self._tables.summaries.c
+        owner = select(s.conversation_id).where(s.project_id == self._project_id, s.summary_key == summary_key)
+        owned_by = (await connection.execute(owner)).scalar()
+        if owned_by is None:
+            raise UnknownSummary
+        if owned_by != conversation_id:
+            raise IdentityConflict("The summary belongs to another conversation; nothing was written.")
+        if await self._sources_of(connection, summary_key) != list(expected):
+            raise IdentityConflict("The summary is not linked to exactly the items it replaces; nothing was written.")
+
+    async def _sources_of(self, connection: AsyncConnection, summary_key: uuid.UUID) -> list[ItemRef]:
+        messages, summaries = statements.sources_of_summary(self._tables, self._project_id, summary_key)
+        refs = [ItemRef(message_id=row.message_id) for row in await connection.execute(messages)]
+        refs += [ItemRef(summary_key=row.parent_summary_key) for row in await connection.execute(summaries)]
+        return refs
+
+    async def _base_chain(self, connection: AsyncConnection, conversation_id: int) -> list[int]:
+        """The conversation and those it is based on, nearest first."""
+        await self._require_conversation(connection, conversation_id)
+        c = self._tables.conversations.c
+        chain = [conversation_id]
+        while True:
+            query = select(c.base_conversation_id).where(
+                c.conversation_id == chain[-1], c.project_id == self._project_id
+            )
+            base = (await connection.execute(query)).scalar()
+            if base is None or base in chain:
+                return chain
+            chain.append(base)
+
+    async def _find_place(
+        self, connection: AsyncConnection, conversation_id: int, chain: Sequence[int], message_id: int
+    ) -> ItemRef | None:
+        ref = ItemRef(message_id=message_id)
+        upper = statements.live_upper_of_message(self._tables, self._project_id, message_id)
+        while True:
+            query = statements.references(self._executor.dialect, self._project_id, conversation_id, [ref])
+            if (await connection.execute(query)).first() is not None:
+                return ref
+            found = {row.conversation_id: row.summary_key for row in await connection.execute(upper)}
+            key = next((found[each] for each in chain if each in found), None)
+            if key is None:
+                return None
+            ref = ItemRef(summary_key=key)
+            upper = statements.live_upper_of_summary(self._tables, self._project_id, key)
+
+    async def _last_placed(
+        self, connection: AsyncConnection, conversation_id: int, chain: Sequence[int], message_id: int
+    ) -> tuple[ItemRef, int] | None:
+        """The nearest message at or before this one that is shown in the context, with its item."""
+        m = self._tables.messages.c
+        here = select(m.seq).where(
+            m.message_id == message_id, m.conversation_id == conversation_id, m.project_id == self._project_id
+        )
+        seq = (await connection.execute(here)).scalar()
+        while seq is not None and seq >= 0:
+            query = (
+                select(m.message_id, m.seq)
+                .where(m.project_id == self._project_id, m.conversation_id == conversation_id, m.seq <= seq)
+                .where(m.context_exclusion.is_(None))
+                .order_by(m.seq.desc())
+                .limit(1)
+            )
+            row = (await connection.execute(query)).first()
+            if row is None:
+                return None
+            place = await self._find_place(connection, conversation_id, chain, row.message_id)
+            if place is not None:
+                return place, row.message_id
+            seq = row.seq - 1
+        place = await self._find_place(connection, conversation_id, chain, message_id)
+        return (place, message_id) if place else None
+
+    async def _refs_before(self, connection: AsyncConnection, conversation_id: int, ref: ItemRef) -> list[ItemRef]:
+        position = await self._position_of(connection, conversation_id, ref)
+        i = self._tables.context_items.c
+        query = (
+            select(i.message_id, i.summary_key)
+            .where(and_(i.project_id == self._project_id, i.conversation_id == conversation_id, i.position < position))
+            .order_by(i.position)
+        )
+        return [ItemRef(row.message_id, row.summary_key) for row in await connection.execute(query)]
+
+
+def _to_item(row: Any, ordinal: int, tools: tuple[tuple[str, ...], tuple[str, ...]]) -> ContextItem:
+    return ContextItem(
+        ordinal=ordinal,
+        position=rows.safe(row.position),
+        ref=ItemRef(row.message_id, row.summary_key),
+        token_count=rows.safe(row.token_count),
+        occurred_at=row.occurred_at or row.latest_at,
+        role=Role(row.role) if row.role else None,
+        api_message_id=row.api_message_id,
+        summary_id=row.summary_id,
+        kind=SummaryKind(row.kind) if row.kind else None,
+        depth=row.depth,
+        tool_call_ids=tools[0],
+        tool_result_ids=tools[1],
+    )

@@ -1,0 +1,143 @@
+"""Statements of the ordered context."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from sqlalchemy import and_, func, or_, select
+
+from lcm.domain.context import ItemRef
+from lcm.storage.core.dialect import BackendDialect, Query
+from lcm.tables.metadata import Tables
+
+
+def item_rows(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
+    i, m, s = t.context_items.c, t.messages.c, t.summaries.c
+    joined = t.context_items.outerjoin(
+        t.messages, and_(m.message_id == i.message_id, m.project_id == i.project_id)
+    ).outerjoin(t.summaries, and_(s.summary_key == i.summary_key, s.project_id == i.project_id))
+    return (
+        select(
+            i.position,
+            i.message_id,
+            i.summary_key,
+            func.coalesce(m.token_count, s.token_count).label("token_count"),
+            m.occurred_at,
+            m.role,
+            m.api_message_id,
+            s.latest_at,
+            s.summary_id,
+            s.kind,
+            s.depth,
+        )
+        .select_from(joined)
+        .where(i.project_id == project_id, i.conversation_id == conversation_id)
+    )
+
+
+def tool_ids(dialect: BackendDialect, project_id: uuid.UUID, message_ids: Sequence[int]) -> Query:
+    p = dialect.tables.message_parts.c
+    return (
+        select(p.message_id, p.part_type, p.tool_call_id)
+        .where(
+            p.project_id == project_id,
+            p.tool_call_id.is_not(None),
+            p.part_type.in_(("tool_call", "tool_result")),
+            dialect.among(p.message_id, message_ids),
+        )
+        .order_by(p.message_id, p.ordinal)
+    )
+
+
+def references(dialect: BackendDialect, project_id: uuid.UUID, conversation_id: int, refs: Sequence[ItemRef]) -> Query:
+    """Places of these references, by position."""
+    i = dialect.tables.context_items.c
+    message_ids = [ref.message_id for ref in refs if ref.message_id is not None]
+    summary_keys = [ref.summary_key for ref in refs if ref.summary_key is not None]
+    return (
+        select(i.position, i.message_id, i.summary_key)
+        .where(
+            i.project_id == project_id,
+            i.conversation_id == conversation_id,
+            or_(dialect.among(i.message_id, message_ids), dialect.among(i.summary_key, summary_keys)),
+        )
+        .order_by(i.position)
+    )
+
+
+def count_between(t: Tables, project_id: uuid.UUID, conversation_id: int, first: int, last: int) -> Query:
+    i = t.context_items.c
+    return select(func.count()).where(
+        i.project_id == project_id, i.conversation_id == conversation_id, i.position.between(first, last)
+    )
+
+
+def last_position(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
+    i = t.context_items.c
+    return select(func.max(i.position)).where(i.project_id == project_id, i.conversation_id == conversation_id)
+
+
+def next_position(t: Tables, project_id: uuid.UUID, conversation_id: int, after: int) -> Query:
+    i = t.context_items.c
+    return select(func.min(i.position)).where(
+        i.project_id == project_id, i.conversation_id == conversation_id, i.position > after
+    )
+
+
+def depths(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
+    i, s = t.context_items.c, t.summaries.c
+    return (
+        select(s.depth)
+        .distinct()
+        .select_from(t.context_items.join(t.summaries, s.summary_key == i.summary_key))
+        .where(i.project_id == project_id, i.conversation_id == conversation_id)
+        .order_by(s.depth)
+    )
+
+
+def position_of_ordinal(t: Tables, project_id: uuid.UUID, conversation_id: int, ordinal: int) -> Query:
+    i = t.context_items.c
+    return (
+        select(i.position)
+        .where(i.project_id == project_id, i.conversation_id == conversation_id)
+        .order_by(i.position)
+        .offset(ordinal)
+        .limit(1)
+    )
+
+
+def token_sum(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
+    i, m, s = t.context_items.c, t.messages.c, t.summaries.c
+    joined = t.context_items.outerjoin(
+        t.messages, and_(m.message_id == i.message_id, m.project_id == i.project_id)
+    ).outerjoin(t.summaries, and_(s.summary_key == i.summary_key, s.project_id == i.project_id))
+    return (
+        select(func.coalesce(func.sum(func.coalesce(m.token_count, s.token_count)), 0))
+        .select_from(joined)
+        .where(i.project_id == project_id, i.conversation_id == conversation_id)
+    )
+
+
+def live_upper_of_message(t: Tables, project_id: uuid.UUID, message_id: int) -> Query:
+    e = t.summary_messages.c
+    return select(e.summary_key, e.conversation_id).where(
+        e.project_id == project_id, e.message_id == message_id, e.is_live.is_(True)
+    )
+
+
+def live_upper_of_summary(t: Tables, project_id: uuid.UUID, summary_key: uuid.UUID) -> Query:
+    e = t.summary_parents.c
+    return select(e.summary_key, e.conversation_id).where(
+        e.project_id == project_id, e.parent_summary_key == summary_key, e.is_live.is_(True)
+    )
+
+
+def sources_of_summary(t: Tables, project_id: uuid.UUID, summary_key: uuid.UUID) -> tuple[Query, Query]:
+    """Its messages and its merged summaries, each in link order."""
+    m, p = t.summary_messages.c, t.summary_parents.c
+    messages = select(m.message_id).where(m.project_id == project_id, m.summary_key == summary_key).order_by(m.ordinal)
+    summaries = (
+        select(p.parent_summary_key).where(p.project_id == project_id, p.summary_key == summary_key).order_by(p.ordinal)
+    )
+    return messages, summaries

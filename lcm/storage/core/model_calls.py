@@ -1,0 +1,97 @@
+"""The ledger of model calls over SQLAlchemy Core."""
+
+from __future__ import annotations
+
+import uuid
+
+from sqlalchemy import insert, select, update
+
+from lcm.clock import Clock
+from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus, ModelCall
+from lcm.errors import NotFound
+from lcm.ids import uuid7
+from lcm.storage.core import rows
+from lcm.storage.core.transaction import Executor
+from lcm.text import require_safe, require_safe_integer
+
+DOMAIN = "model-calls"
+
+
+class CoreModelCallRepository:
+    """See `lcm.storage.contracts.model_calls.ModelCallRepository`."""
+
+    def __init__(self, executor: Executor, clock: Clock) -> None:
+        self._executor = executor
+        self._clock = clock
+        self._calls = executor.dialect.tables.model_calls
+
+    async def reserve(self, reservation: CallReservation) -> uuid.UUID:
+        for name in ("purpose", "model", "level"):
+            require_safe(name, getattr(reservation, name))
+        require_safe_integer("reserved_tokens", reservation.reserved_tokens)
+        key = uuid7()
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await connection.execute(
+                insert(self._calls).values(
+                    call_key=key,
+                    project_id=self._executor.project_id,
+                    conversation_id=reservation.conversation_id,
+                    purpose=reservation.purpose,
+                    model=reservation.model,
+                    level=reservation.level,
+                    depth=reservation.depth,
+                    status=CallStatus.RESERVED.value,
+                    reserved_tokens=reservation.reserved_tokens,
+                    started_at=self._clock(),
+                )
+            )
+        return key
+
+    async def finish(self, call_key: uuid.UUID, outcome: CallOutcome) -> None:
+        c = self._calls.c
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            changed = await connection.execute(
+                update(self._calls)
+                .where(
+                    c.call_key == call_key,
+                    c.project_id == self._executor.project_id,
+                    c.status == CallStatus.RESERVED.value,
+                )
+                .values(
+                    status=outcome.status.value,
+                    input_tokens=outcome.input_tokens,
+                    output_tokens=outcome.output_tokens,
+                    cost_micros=outcome.cost_micros,
+                    error_code=outcome.error_code,
+                    finished_at=self._clock(),
+                )
+            )
+            if changed.rowcount != 1:
+                raise NotFound("No open model call has this key.")
+
+    async def list_calls(self, conversation_id: int | None = None) -> list[ModelCall]:
+        c = self._calls.c
+        query = (
+            select(
+                c.call_key,
+                c.conversation_id,
+                c.purpose,
+                c.model,
+                c.level,
+                c.depth,
+                c.status,
+                c.reserved_tokens,
+                c.input_tokens,
+                c.output_tokens,
+                c.cost_micros,
+                c.error_code,
+                c.started_at,
+                c.finished_at,
+            )
+            .where(c.project_id == self._executor.project_id)
+            .order_by(c.started_at, c.call_key)
+        )
+        if conversation_id is not None:
+            query = query.where(c.conversation_id == conversation_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [rows.to_model_call(row) for row in await connection.execute(query)]

@@ -1,0 +1,281 @@
+"""Between rows and domain objects: the only place that knows both, and where content digests enter the rows."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from lcm.domain.content_digest import content_digest
+from lcm.domain.conversations import Conversation, Relation
+from lcm.domain.ingest import Checkpoint, Source
+from lcm.domain.large_files import LargeFile
+from lcm.domain.messages import Exclusion, IdentityKind, Message, MessagePart, NewMessage, PartType, Role
+from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus, ModelCall
+from lcm.domain.summaries import EscalationLevel, NewSummary, Summary, SummaryKind, SummaryOrigin
+from lcm.errors import InvalidInput, OutOfRange
+from lcm.ids import digest
+from lcm.text import require_safe, require_safe_integer
+
+Row = Any
+Values = dict[str, Any]
+
+
+def validate_message(new: NewMessage) -> None:
+    """Raises `UnsafeText` or `OutOfRange` naming the field."""
+    require_safe("content", new.content)
+    require_safe_integer("token_count", new.token_count)
+    require_safe_integer("identity_occurrence", new.identity_occurrence)
+    if new.seq is not None:
+        require_safe_integer("seq", new.seq)
+    if new.source_ordinal is not None:
+        require_safe_integer("source_ordinal", new.source_ordinal)
+    if new.api_message_id is not None:
+        require_safe("api_message_id", new.api_message_id)
+    for part in new.parts:
+        validate_part(part, len(new.content))
+
+
+def validate_part(part: MessagePart, content_length: int) -> None:
+    require_safe_integer("part.ordinal", part.ordinal)
+    for name in ("text", "tool_call_id", "tool_name", "file_id", "metadata"):
+        value = getattr(part, name)
+        if value is not None:
+            require_safe(f"part.{name}", value)
+    _validate_span(part, content_length)
+
+
+def _validate_span(part: MessagePart, content_length: int) -> None:
+    has_span = part.content_start is not None or part.content_end is not None
+    if has_span == (part.text is not None):
+        raise InvalidInput("A message part needs either a span of the content or a text of its own.")
+    if not has_span:
+        return
+    start, end = part.content_start, part.content_end
+    if start is None or end is None or not 0 <= start <= end <= content_length:
+        raise OutOfRange("part.content_start, part.content_end", "a span inside the content")
+
+
+def message_values(
+    new: NewMessage, *, project_id: uuid.UUID, conversation_id: int, message_id: int, seq: int, created_at: datetime
+) -> Values:
+    return {
+        "message_id": message_id,
+        "project_id": project_id,
+        "conversation_id": conversation_id,
+        "seq": seq,
+        "role": new.role.value,
+        "content": new.content,
+        "token_count": new.token_count,
+        "occurred_at": new.occurred_at,
+        "created_at": created_at,
+        "ingest_key": new.ingest_key or digest("lcm1", "random", uuid.uuid4().bytes),
+        "identity_kind": new.identity_kind.value,
+        "identity_occurrence": new.identity_occurrence,
+        "content_sha256": content_digest(new.role.value, new.content, new.parts),
+        "api_message_id": new.api_message_id,
+        "source_id": new.source_id,
+        "source_ordinal": new.source_ordinal,
+        "context_exclusion": new.exclusion.value if new.exclusion else None,
+    }
+
+
+def part_values(part: MessagePart, *, project_id: uuid.UUID, message_id: int) -> Values:
+    return {
+        "project_id": project_id,
+        "message_id": message_id,
+        "ordinal": part.ordinal,
+        "part_type": part.part_type.value,
+        "content_start": part.content_start,
+        "content_end": part.content_end,
+        "text": part.text,
+        "tool_call_id": part.tool_call_id,
+        "tool_name": part.tool_name,
+        "is_error": part.is_error,
+        "file_id": part.file_id,
+        "metadata": part.metadata,
+    }
+
+
+def to_message(row: Row) -> Message:
+    return Message(
+        message_id=safe(row.message_id),
+        conversation_id=safe(row.conversation_id),
+        seq=safe(row.seq),
+        role=Role(row.role),
+        content=row.content,
+        token_count=safe(row.token_count),
+        occurred_at=row.occurred_at,
+        created_at=row.created_at,
+        ingest_key=bytes(row.ingest_key),
+        identity_kind=IdentityKind(row.identity_kind),
+        identity_occurrence=safe(row.identity_occurrence),
+        api_message_id=row.api_message_id,
+        source_ordinal=row.source_ordinal,
+        exclusion=Exclusion(row.context_exclusion) if row.context_exclusion else None,
+        content_sha256=bytes(row.content_sha256),
+    )
+
+
+def values_to_message(values: Values) -> Message:
+    """The stored message, from what was inserted: saves reading it back."""
+    exclusion = values["context_exclusion"]
+    return Message(
+        message_id=values["message_id"],
+        conversation_id=values["conversation_id"],
+        seq=values["seq"],
+        role=Role(values["role"]),
+        content=values["content"],
+        token_count=values["token_count"],
+        occurred_at=values["occurred_at"],
+        created_at=values["created_at"],
+        ingest_key=values["ingest_key"],
+        identity_kind=IdentityKind(values["identity_kind"]),
+        identity_occurrence=values["identity_occurrence"],
+        api_message_id=values["api_message_id"],
+        source_ordinal=values["source_ordinal"],
+        exclusion=Exclusion(exclusion) if exclusion else None,
+        content_sha256=values["content_sha256"],
+    )
+
+
+def to_part(row: Row) -> MessagePart:
+    return MessagePart(
+        ordinal=safe(row.ordinal),
+        part_type=PartType(row.part_type),
+        content_start=row.content_start,
+        content_end=row.content_end,
+        text=row.text,
+        tool_call_id=row.tool_call_id,
+        tool_name=row.tool_name,
+        is_error=None if row.is_error is None else bool(row.is_error),
+        file_id=row.file_id,
+        metadata=row.metadata,
+    )
+
+
+def to_conversation(row: Row) -> Conversation:
+    return Conversation(
+        conversation_id=safe(row.conversation_id),
+        conversation_key=row.conversation_key,
+        session_id=row.session_id,
+        client=row.client,
+        title=row.title,
+        relation=Relation(row.relation),
+        base_conversation_id=row.base_conversation_id,
+        base_message_id=row.base_message_id,
+        parent_tool_call_id=row.parent_tool_call_id,
+        context_revision=safe(row.context_revision),
+        bootstrapped_at=row.bootstrapped_at,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def summary_values(new: NewSummary, *, project_id: uuid.UUID, key: uuid.UUID, summary_id: str, at: datetime) -> Values:
+    return {
+        "project_id": project_id,
+        "summary_key": key,
+        "summary_id": summary_id,
+        "conversation_id": new.conversation_id,
+        "kind": new.kind.value,
+        "depth": new.depth,
+        "content": new.content,
+        "token_count": new.token_count,
+        "earliest_at": new.earliest_at,
+        "latest_at": new.latest_at,
+        "descendant_count": new.descendant_count,
+        "descendant_token_count": new.descendant_token_count,
+        "source_message_token_count": new.source_message_token_count,
+        "origin": new.origin.value,
+        "level": new.level.value,
+        "model": new.model,
+        "prompt_version": new.prompt_version,
+        "superseded_by_key": None,
+        "created_at": at,
+    }
+
+
+def to_summary(row: Row, file_ids: tuple[str, ...]) -> Summary:
+    return Summary(
+        summary_key=row.summary_key,
+        summary_id=row.summary_id,
+        conversation_id=safe(row.conversation_id),
+        kind=SummaryKind(row.kind),
+        depth=safe(row.depth),
+        content=row.content,
+        token_count=safe(row.token_count),
+        earliest_at=row.earliest_at,
+        latest_at=row.latest_at,
+        descendant_count=safe(row.descendant_count),
+        descendant_token_count=safe(row.descendant_token_count),
+        source_message_token_count=safe(row.source_message_token_count),
+        file_ids=file_ids,
+        origin=SummaryOrigin(row.origin),
+        level=EscalationLevel(row.level),
+        model=row.model,
+        prompt_version=row.prompt_version,
+        superseded_by_key=row.superseded_by_key,
+        created_at=row.created_at,
+    )
+
+
+def to_large_file(row: Row) -> LargeFile:
+    return LargeFile(
+        file_id=row.file_id,
+        conversation_id=safe(row.conversation_id),
+        size_bytes=safe(row.size_bytes),
+        content_sha256=bytes(row.content_sha256),
+        storage_uri=row.storage_uri,
+        file_name=row.file_name,
+        mime_type=row.mime_type,
+        exploration_summary=row.exploration_summary,
+        created_at=row.created_at,
+    )
+
+
+def to_source(row: Row) -> Source:
+    return Source(
+        source_id=safe(row.source_id),
+        client=row.client,
+        locator=row.locator,
+        revision=safe(row.revision),
+        checkpoint=Checkpoint(
+            offset=safe(row.byte_offset),
+            line_count=safe(row.line_count),
+            inode=int(row.inode),
+            tail_sha256=bytes(row.tail_sha256),
+            parser_state=row.parser_state,
+        ),
+        updated_at=row.updated_at,
+    )
+
+
+def to_model_call(row: Row) -> ModelCall:
+    return ModelCall(
+        call_key=row.call_key,
+        reservation=CallReservation(
+            conversation_id=safe(row.conversation_id),
+            purpose=row.purpose,
+            model=row.model,
+            level=row.level,
+            depth=safe(row.depth),
+            reserved_tokens=safe(row.reserved_tokens),
+        ),
+        outcome=CallOutcome(
+            status=CallStatus(row.status),
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            cost_micros=row.cost_micros,
+            error_code=row.error_code,
+        ),
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def safe(value: int) -> int:
+    """A stored integer, range-checked: a damaged one fails instead of losing precision later."""
+    number = int(value)
+    require_safe_integer("stored integer", number)
+    return number

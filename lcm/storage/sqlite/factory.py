@@ -1,0 +1,100 @@
+"""Opens projects of one home on SQLite: a file per project."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from lcm.clock import Clock, utc_now
+from lcm.errors import StorageClosed
+from lcm.files.durable import ensure_private_dir
+from lcm.identity.machine import load_or_create_machine
+from lcm.identity.project import project_folder
+from lcm.storage.contracts.health import Health, HealthStatus
+from lcm.storage.sqlite.creation import create_database, prepare_database, read_project
+from lcm.storage.sqlite.engine import identity_of, require_identity
+from lcm.storage.sqlite.errors import BACKEND
+from lcm.storage.sqlite.project import SqliteProject
+
+DATABASE_NAME = "db.sqlite"
+
+
+class SqliteFactory:
+    """See `lcm.storage.contracts.project.StorageFactory`."""
+
+    def __init__(self, home: Path, *, clock: Clock = utc_now) -> None:
+        self._home = home
+        self._clock = clock
+        self._is_closed = False
+        self._open: set[SqliteProject] = set()
+
+    async def project_exists(self, root: str) -> bool:
+        self._require_open()
+        return self._database(root).exists()
+
+    async def open_existing_project(self, root: str) -> SqliteProject | None:
+        self._require_open()
+        path = self._database(root)
+        if not path.exists():
+            return None
+        return await self._open_file(path)
+
+    async def open_project(self, root: str) -> SqliteProject:
+        self._require_open()
+        path = self._database(root)
+        if not path.exists():
+            await asyncio.to_thread(self._create, path, root)
+        return await self._open_file(path)
+
+    async def list_roots(self) -> list[str]:
+        self._require_open()
+        return await asyncio.to_thread(self._roots)
+
+    async def health(self) -> Health:
+        projects = [] if self._is_closed else list(self._open)
+        probes = [await each.health() for each in projects]
+        if self._is_closed:
+            return Health(HealthStatus.CLOSED, BACKEND, "factory")
+        failed = [each for each in probes if each.status is HealthStatus.UNAVAILABLE]
+        if failed:
+            return Health(HealthStatus.UNAVAILABLE, BACKEND, "factory", detail=failed[0].detail)
+        return Health(HealthStatus.HEALTHY, BACKEND, "factory")
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for project in list(self._open):
+            await project.close()
+        self._open.clear()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise StorageClosed("The storage is closed; open it again.", backend=BACKEND)
+
+    def _database(self, root: str) -> Path:
+        return project_folder(self._home, root) / DATABASE_NAME
+
+    def _create(self, path: Path, root: str) -> None:
+        for folder in (self._home, self._home / "projects", path.parent):
+            ensure_private_dir(folder)
+        create_database(path, root, load_or_create_machine(self._home, clock=self._clock), self._clock)
+
+    async def _open_file(self, path: Path) -> SqliteProject:
+        identity = identity_of(path)
+        machine = await asyncio.to_thread(load_or_create_machine, self._home, clock=self._clock)
+        row = await asyncio.to_thread(prepare_database, path, machine, self._clock)
+        require_identity(path, identity)
+        project = SqliteProject(path, row, machine, self._clock)
+        self._open.add(project)
+        return project
+
+    def _roots(self) -> list[str]:
+        """Unreadable files are not skipped: a project that cannot be read is an error, not an absent project."""
+        folder = self._home / "projects"
+        if not folder.is_dir():
+            return []
+        found = [read_project(each / DATABASE_NAME) for each in sorted(folder.iterdir()) if _has_database(each)]
+        return sorted(row.root for row in found)
+
+
+def _has_database(folder: Path) -> bool:
+    return (folder / DATABASE_NAME).exists()

@@ -1,0 +1,68 @@
+"""The FTS5 index of message and summary texts: contentless, filled per batch in the writing transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import TextClause, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from lcm.storage.core.dialect import IndexedText
+
+#: Grows when `derive` changes; an index filled by another version is dropped and refilled, never patched.
+DERIVATION_VERSION = 1
+
+_CJK = re.compile(
+    "[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
+
+
+def derive(content: str) -> tuple[str, str]:
+    """The indexed columns of a text: its words, and its CJK runs as overlapping pairs of characters."""
+    if content.isascii():
+        return content, ""
+    return content, " ".join(pair for run in _CJK.findall(content) for pair in cjk_pairs(run))
+
+
+def cjk_pairs(run: str) -> list[str]:
+    """`日本語` gives `日本`, `本語`; a single character stays alone."""
+    return [run] if len(run) == 1 else [run[n : n + 2] for n in range(len(run) - 1)]
+
+
+def insert_statement(table: str) -> TextClause:
+    return text(f"INSERT INTO {table} (rowid, words, cjk) VALUES (:rowid, :words, :cjk)")  # noqa: S608 - a constant name
+
+
+def delete_statement(table: str) -> TextClause:
+    return text(
+        f"INSERT INTO {table} ({table}, rowid, words, cjk) VALUES ('delete', :rowid, :words, :cjk)"  # noqa: S608
+    )
+
+
+_INSERT = {table: insert_statement(table) for table in ("messages_fts", "summaries_fts")}
+_DELETE = {table: delete_statement(table) for table in ("messages_fts", "summaries_fts")}
+
+
+class FtsIndex:
+    """See `lcm.storage.core.dialect.SearchIndex`. One executemany per batch costs a quarter of a trigger per row."""
+
+    async def add_messages(self, connection: AsyncConnection, texts: Sequence[IndexedText]) -> None:
+        await _execute(connection, _INSERT["messages_fts"], texts)
+
+    async def remove_messages(self, connection: AsyncConnection, texts: Sequence[IndexedText]) -> None:
+        await _execute(connection, _DELETE["messages_fts"], texts)
+
+    async def add_summaries(self, connection: AsyncConnection, texts: Sequence[IndexedText]) -> None:
+        await _execute(connection, _INSERT["summaries_fts"], texts)
+
+
+async def _execute(connection: AsyncConnection, statement: TextClause, texts: Sequence[IndexedText]) -> None:
+    if texts:
+        await connection.execute(statement, [_values(each) for each in texts])
+
+
+def _values(each: IndexedText) -> dict[str, Any]:
+    words, cjk = derive(each.content)
+    return {"rowid": each.row_id, "words": words, "cjk": cjk}

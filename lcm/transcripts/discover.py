@@ -1,0 +1,93 @@
+"""Which files to read: paths a person gives, or the clients' own folders; and which client wrote a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lcm.domain.records import JsonObject
+from lcm.transcripts.lines import iter_lines
+from lcm.transcripts.parse import claude, codex
+
+_SUFFIX = ".jsonl"
+_LOOK_AT_LINES = 50
+_CODEX_KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadablePath:
+    """A path that gives no transcript; `reason` is one safe sentence."""
+
+    path: Path
+    reason: str
+
+
+def client_folders(claude_dir: Path, codex_dir: Path, client: str) -> list[Path]:
+    """The folders where the clients keep transcripts, those that exist."""
+    folders = []
+    if client in ("auto", claude.CLIENT):
+        folders.append(claude_dir / "projects")
+    if client in ("auto", codex.CLIENT):
+        folders += [codex_dir / "sessions", codex_dir / "archived_sessions"]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def find_transcripts(paths: Sequence[Path]) -> Iterator[Path | UnreadablePath]:
+    """Files named by the paths, and every `*.jsonl` below the folders among them, in sorted order, each once."""
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        for found in _below(path):
+            if isinstance(found, UnreadablePath):
+                yield found
+                continue
+            identity = found.stat()
+            if (identity.st_dev, identity.st_ino) not in seen:
+                seen.add((identity.st_dev, identity.st_ino))
+                yield found
+
+
+def _below(path: Path) -> Iterator[Path | UnreadablePath]:
+    if not path.exists():
+        yield UnreadablePath(path, "no such file or folder")
+    elif path.is_dir():
+        yield from _walk(path)
+    else:
+        yield _checked(path)
+
+
+def _walk(folder: Path) -> Iterator[Path | UnreadablePath]:
+    failures: list[OSError] = []
+    for parent, folders, files in os.walk(folder, onerror=failures.append):
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith(_SUFFIX):
+                yield _checked(Path(parent) / name)
+    for failure in failures:
+        yield UnreadablePath(Path(failure.filename or folder), "the folder cannot be read")
+
+
+def _checked(path: Path) -> Path | UnreadablePath:
+    if not path.is_file():
+        return UnreadablePath(path, "not a regular file")
+    if not os.access(path, os.R_OK):
+        return UnreadablePath(path, "the file cannot be read")
+    return path
+
+
+def client_of(path: Path) -> str:
+    """Who wrote a file, by its first records; a file without any is read as Claude Code's, which names every line."""
+    for line in iter_lines(path):
+        if line.line >= _LOOK_AT_LINES:
+            break
+        if line.record is not None:
+            return codex.CLIENT if _is_codex(line.record) else claude.CLIENT
+    return claude.CLIENT
+
+
+def _is_codex(record: JsonObject) -> bool:
+    if record.get("type") in _CODEX_KINDS and "payload" in record:
+        return True
+    is_bare_head = "instructions" in record and "id" in record and "type" not in record
+    return is_bare_head or "record_type" in record

@@ -1,0 +1,40 @@
+"""Fixtures shared by all tests: real storage in a temporary home."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from lcm.storage.contracts.project import ProjectStorage
+from lcm.storage.sqlite.factory import SqliteFactory
+
+REPOSITORY = Path(__file__).parents[1]
+#: Real transcripts beside the checkout; tests that read them are marked `corpus`.
+CORPUS = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+async def factory(home: Path) -> AsyncIterator[SqliteFactory]:
+    opened = SqliteFactory(home)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def project(factory: SqliteFactory) -> ProjectStorage:
+    """An empty project on a migrated database of its own."""
+    return await factory.open_project("/home/user/project")
+
+
+@pytest.fixture
+def corpus() -> Path:
+    if not CORPUS.is_dir():
+        pytest.skip("the real transcripts are not beside this checkout")
+    return CORPUS

@@ -1,0 +1,242 @@
+"""A scripted model provider on a loopback socket: OpenAI chat completions, OpenAI responses and Anthropic messages."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request as it arrived; header names are lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def is_anthropic(self) -> bool:
+        return self.path.endswith("/messages")
+
+    @property
+    def system(self) -> str:
+        """The system text, wherever this API carries it."""
+        own = self.body.get("system")
+        return _flat(own) if own is not None else self._said_by("system", "developer")
+
+    @property
+    def prompt(self) -> str:
+        """The user's text."""
+        return self._said_by("user")
+
+    @property
+    def max_tokens(self) -> int | None:
+        value = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
+        return value if isinstance(value, int) else None
+
+    def _said_by(self, *roles: str) -> str:
+        messages = self.body.get("messages", [])
+        return "\n".join(_flat(message.get("content")) for message in messages if message.get("role") in roles)
+
+
+def _flat(content: object) -> str:
+    if isinstance(content, list):
+        return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
+    return str(content)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What the provider does with one request; make it with the functions below."""
+
+    text: str = ""
+    reasoning: str | None = None
+    is_cut: bool = False
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    error: str = ""
+    is_silent: bool = False
+    closes_early: bool = False
+    body: Mapping[str, Any] | None = None
+    input_tokens: int = 100
+    output_tokens: int = 20
+
+
+def says(text: str, *, input_tokens: int = 100, output_tokens: int = 20) -> ModelAnswer:
+    """A complete answer."""
+    return ModelAnswer(text=text, input_tokens=input_tokens, output_tokens=output_tokens)
+
+
+def says_nothing() -> ModelAnswer:
+    """An answer with no text at all."""
+    return ModelAnswer()
+
+
+def only_reasons(reasoning: str) -> ModelAnswer:
+    """Private reasoning and no answer."""
+    return ModelAnswer(reasoning=reasoning)
+
+
+def is_cut(text: str) -> ModelAnswer:
+    """An answer that ran into the output limit."""
+    return ModelAnswer(text=text, is_cut=True)
+
+
+def fails(status: int, *, error: str = "scripted failure", retry_after: str | None = None) -> ModelAnswer:
+    """An HTTP error; `error` is the message in its body."""
+    headers = {} if retry_after is None else {"retry-after": retry_after}
+    return ModelAnswer(status=status, error=error, headers=headers)
+
+
+def never_answers() -> ModelAnswer:
+    """The connection stays open without a byte until the server closes."""
+    return ModelAnswer(is_silent=True)
+
+
+def hangs_up() -> ModelAnswer:
+    """The connection is closed in the middle of the answer."""
+    return ModelAnswer(text="half of an answer", closes_early=True)
+
+
+def sends(body: Mapping[str, Any]) -> ModelAnswer:
+    """This JSON object as it stands."""
+    return ModelAnswer(body=body)
+
+
+AnswerScript = Callable[[ModelRequest], ModelAnswer]
+
+
+class ModelServer:
+    """A provider that answers by script; use it as a context manager.
+
+    Attributes:
+        url: root without a slash at the end, for `anthropic/...` models; `openai_url` is for `openai/...`.
+        requests: all requests so far, in order of arrival.
+    """
+
+    def __init__(self, script: AnswerScript | None = None) -> None:
+        self.requests: list[ModelRequest] = []
+        self._script: AnswerScript = script or (lambda _request: says("A summary."))
+        self._lock = threading.Lock()
+        self._is_closing = threading.Event()
+        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http.owner = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    def url_for(self, model: str) -> str:
+        """The base URL that LiteLLM needs for this model."""
+        return self.url if model.startswith("anthropic/") else self.openai_url
+
+    def answer(self, script: AnswerScript) -> None:
+        """From now on, `script` decides each answer; it runs in a thread of the server, one request at a time."""
+        self._script = script
+
+    def answer_in_turn(self, *answers: ModelAnswer) -> None:
+        """From now on, these answers one after the other; the last one repeats."""
+        rest = list(answers)
+        self._script = lambda _request: rest.pop(0) if len(rest) > 1 else rest[0]
+
+    def decide(self, request: ModelRequest) -> ModelAnswer:
+        with self._lock:
+            self.requests.append(request)
+            return self._script(request)
+
+    def wait_for_close(self) -> None:
+        self._is_closing.wait()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._is_closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    owner: ModelServer
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is part of the play; anything else would be printed by no test."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+        """Nothing is printed."""
+
+    def do_POST(self) -> None:
+        size = int(self.headers.get("content-length") or 0)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = ModelRequest(self.path, headers, json.loads(self.rfile.read(size) or b"{}"))
+        answer = self.server.owner.decide(request)
+        if answer.is_silent:
+            self.server.owner.wait_for_close()
+            return
+        self._send(answer, request)
+
+    def _send(self, answer: ModelAnswer, request: ModelRequest) -> None:
+        data = json.dumps(_body(answer, request)).encode()
+        self.send_response(answer.status)
+        for name, value in {"content-type": "application/json", **answer.headers}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[: len(data) // 2] if answer.closes_early else data)
+
+
+def _body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
+    if answer.body is not None:
+        return answer.body
+    if answer.status >= 400:
+        return {"type": "error", "error": {"type": "scripted", "message": answer.error}}
+    return _anthropic_body(answer, request) if request.is_anthropic else _openai_body(answer, request)
+
+
+def _anthropic_body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
+    content: list[dict[str, str]] = []
+    if answer.reasoning is not None:
+        content.append({"type": "thinking", "thinking": answer.reasoning, "signature": "s"})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": request.body.get("model"),
+        "content": content,
+        "stop_reason": "max_tokens" if answer.is_cut else "end_turn",
+        "usage": {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens},
+    }
+
+
+def _openai_body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text}
+    if answer.reasoning is not None:
+        message["reasoning_content"] = answer.reasoning
+    choice = {"index": 0, "message": message, "finish_reason": "length" if answer.is_cut else "stop"}
+    usage = {"prompt_tokens": answer.input_tokens, "completion_tokens": answer.output_tokens}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": request.body.get("model"),
+        "choices": [choice],
+        "usage": usage | {"total_tokens": answer.input_tokens + answer.output_tokens},
+    }
