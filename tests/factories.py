@@ -13,6 +13,19 @@ from lcm.domain.summaries import NewSummary, SummaryKind
 START = datetime(2026, 2, 17, 7, 37, tzinfo=UTC)
 
 
+class FakeClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, now: datetime = START) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, seconds: float = 1) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
 def make_conversation(session_id: str = "session-1", **fields: Any) -> NewConversation:
     return NewConversation(session_id=session_id, **fields)
 

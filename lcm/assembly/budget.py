@@ -52,10 +52,12 @@ def select_items(items: Sequence[ContextItem], policy: BudgetPolicy) -> Selectio
 
 
 def _is_closed(items: Sequence[ContextItem], tail_start: int) -> bool:
-    """Whether nothing older than these items can belong to a group of the tail."""
-    if not any(ends_turn(item) for item in items[: tail_start + 1]):
+    """Whether older items can neither belong to a group of the tail nor change which groups there are before it."""
+    pairs = tool_pairs(items)
+    # A result before its call may turn out to belong to an older call of the same id.
+    if any(pair.call > pair.result for pair in pairs) or not any(ends_turn(item) for item in items[: tail_start + 1]):
         return False
-    answered = {(pair.call_id, pair.result) for pair in tool_pairs(items) if pair.call <= pair.result}
+    answered = {(pair.call_id, pair.result) for pair in pairs}
     return all(
         (call_id, position) in answered
         for position in range(tail_start, len(items))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lcm.domain.ingest import Checkpoint, IngestCounts, Source
-from lcm.domain.records import (
-    MessageRecord,
-    ParsedItem,
-    Rewind,
-    SessionFact,
-    SkippedLine,
-    SubagentLink,
-    UnusedRecord,
-)
+from lcm.domain.records import MessageRecord, Rewind, SessionFact, SkippedLine, SubagentLink, UnusedRecord
 from lcm.engine.prepare import Preparer
+from lcm.engine.routing import Routed, SessionRoots, locator_of, root_of
 from lcm.engine.writer import Batch, Writer
 from lcm.errors import IdentityConflict
-from lcm.identity.project import project_root
 from lcm.storage.contracts.project import ProjectStorage
-from lcm.transcripts.reading import HistoryIsNeeded, ReadLine, TranscriptReader, first_cwd, is_still_valid
+from lcm.transcripts.reading import (
+    FileWasReplaced,
+    HistoryIsNeeded,
+    ReadLine,
+    TranscriptReader,
+    is_still_valid,
+    read_head,
+)
 
 #: A batch ends at whichever comes first.
 BATCH_MESSAGES = 500
@@ -33,15 +33,27 @@ _MAX_CONFLICTS = 1000
 
 @dataclass(slots=True)
 class FileReport:
-    """What one file gave; `root` is the project it went to."""
+    """What one file gave.
+
+    Attributes:
+        root: the project of the file's first conversation.
+        roots: every project that holds messages of the file, that of `root` first; empty when no message was found.
+        conversations: ids of the conversations written to, by the root of their project.
+    """
 
     path: Path
     client: str
     root: str
+    roots: tuple[str, ...] = ()
     counts: IngestCounts = field(default_factory=IngestCounts)
     skipped: list[SkippedLine] = field(default_factory=list)
     unused: Counter[str] = field(default_factory=Counter)
-    conversation_ids: set[int] = field(default_factory=set)
+    conversations: dict[str, set[int]] = field(default_factory=dict)
+
+    @property
+    def conversation_ids(self) -> set[int]:
+        """Those in the project of `root`."""
+        return self.conversations.get(self.root, set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,129 +72,224 @@ class Importer:
         self._root = root
 
     async def import_file(self, path: Path, client: str) -> FileReport:
-        """Read what is new in a file into its project.
+        """Read what is new in a file into the projects of its sessions; a file without messages creates none.
 
         Raises:
             OSError: the file cannot be read.
             LcmError: the store refused; batches written before it stay.
         """
-        root = self._root or root_of(path, client)
-        project = await self._access.open_project(root)
-        report = FileReport(path, client, root)
-        importing = _FileImport(project, self._access.preparer_for(root), report)
-        await importing.run()
+        head = read_head(path, client)
+        report = FileReport(path, client, self._root or root_of(path, client, head))
+        if head.thread is None:
+            _tell_only(report)
+        else:
+            await _FileImport(self._access, report, is_fixed=self._root is not None).run()
         return report
 
 
-def root_of(path: Path, client: str) -> str:
-    """The project of a file: that of its first conversation's first working directory, else the file's own folder."""
-    return project_root(first_cwd(path, client) or str(path.absolute().parent))
-
-
-class _FileImport:
-    def __init__(self, project: ProjectStorage, preparer: Preparer, report: FileReport) -> None:
-        self._project = project
-        self._preparer = preparer
-        self._report = report
-
-    async def run(self) -> None:
-        salt = await self._project.ingest.get_identity_salt()
-        writer = Writer(self._project, self._report.client, salt)
-        for _ in range(_MAX_CONFLICTS):
-            source = await self._source()
-            try:
-                await self._read_on(writer, source)
-            except HistoryIsNeeded:
-                await self._start_over()
-            except IdentityConflict:
-                continue
-            else:
-                return
-        raise IdentityConflict("Other processes keep reading this file; try again when they are done.")
-
-    async def _source(self) -> Source:
-        """The source with a checkpoint that still fits its file."""
-        source = await self._project.ingest.get_or_create_source(self._report.client, _locator(self._report.path))
-        if is_still_valid(self._report.path, source.checkpoint):
-            return source
-        return await self._project.ingest.reset_source(source.source_id, expected_revision=source.revision)
-
-    async def _start_over(self) -> None:
-        source = await self._project.ingest.get_or_create_source(self._report.client, _locator(self._report.path))
-        await self._project.ingest.reset_source(source.source_id, expected_revision=source.revision)
-
-    async def _read_on(self, writer: Writer, source: Source) -> None:
-        reader = TranscriptReader(self._report.path, self._report.client, source.checkpoint)
-        pending = _Pending()
-        for line in reader.read():
-            pending.add(line, self._preparer)
-            if pending.is_full:
-                source = await self._write(writer, source, pending, reader.checkpoint_at(line))
-                pending = _Pending()
-        if pending.last is not None:
-            await self._write(writer, source, pending, reader.checkpoint_at(pending.last))
-
-    async def _write(self, writer: Writer, source: Source, pending: _Pending, checkpoint: Checkpoint) -> Source:
-        if pending.is_empty and checkpoint.offset == source.checkpoint.offset:
-            self._tell(pending)
-            return source
-        written = await writer.write(source, pending.batch, checkpoint)
-        self._report.counts.add(written.counts)
-        self._report.conversation_ids |= written.conversation_ids
-        self._tell(pending)
-        return written.source
-
-    def _tell(self, pending: _Pending) -> None:
-        self._report.skipped += pending.skipped
-        self._report.unused += pending.unused
-
-
 @dataclass(slots=True)
-class _Pending:
-    """Lines read since the last checkpoint."""
+class _Lane:
+    """One project that lines of the file go to, with what is to be written there next."""
 
+    root: str
+    project: ProjectStorage
+    writer: Writer
+    preparer: Preparer
+    source: Source
     batch: Batch = field(default_factory=Batch)
-    skipped: list[SkippedLine] = field(default_factory=list)
-    unused: Counter[str] = field(default_factory=Counter)
-    last: ReadLine | None = None
 
-    @property
-    def is_full(self) -> bool:
-        return len(self.batch.messages) >= BATCH_MESSAGES or self.batch.size_bytes >= BATCH_BYTES
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.batch.messages or self.batch.facts or self.batch.links or self.batch.rewinds)
-
-    def add(self, line: ReadLine, preparer: Preparer) -> None:
-        self.last = line
-        self.batch.text_repairs += line.repairs
-        self.batch.size_bytes += line.size_bytes
-        for item in line.items:
-            self._add_item(item, preparer)
-
-    def _add_item(self, item: ParsedItem, preparer: Preparer) -> None:
+    def add(self, item: Routed) -> None:
         match item:
             case MessageRecord():
-                self.batch.messages.append(preparer.prepare(item))
+                self.batch.messages.append(self.preparer.prepare(item))
             case SessionFact():
-                title = preparer.scrub_text(item.title) if item.title else None
+                title = self.preparer.scrub_text(item.title) if item.title else None
                 self.batch.facts.append(replace(item, title=title))
             case SubagentLink():
                 self.batch.links.append(item)
             case Rewind():
                 self.batch.rewinds.append(item)
+
+
+class _FileImport:
+    """One file into one project, or several when its sessions belong to several.
+
+    Each project has a checkpoint of its own, moved with its rows. Those of the other projects are written before the
+    primary one, from which reading goes on: what a crash in between brings again they know by their line counts.
+    """
+
+    def __init__(self, access: ProjectAccess, report: FileReport, *, is_fixed: bool) -> None:
+        self._access = access
+        self._report = report
+        self._is_fixed = is_fixed
+        self._lanes: dict[str, _Lane] = {}
+        self._roots = self._session_roots()
+        self._told = _Told()
+
+    async def run(self) -> None:
+        needs_history = False
+        for _ in range(_MAX_CONFLICTS):
+            try:
+                await self._start(from_beginning=needs_history)
+                needs_history = False
+                await self._read_on()
+            except HistoryIsNeeded:
+                needs_history = True
+            except FileWasReplaced:
+                continue
+            except IdentityConflict:
+                if not await self._was_moved():
+                    raise
+            else:
+                self._report.roots = tuple(self._lanes)
+                return
+        raise IdentityConflict("Other processes keep changing or reading this file; try again when they are done.")
+
+    # Where to go on
+
+    async def _start(self, *, from_beginning: bool) -> None:
+        """Open the projects that the file is known to belong to, with checkpoints that still fit it."""
+        self._lanes = {}
+        self._told = _Told()
+        primary = await self._open_lane(self._report.root)
+        self._roots = self._session_roots(_saved_roots(primary.source.checkpoint))
+        for root in self._roots.state().values():
+            if root not in self._lanes:
+                await self._open_lane(root)
+        if not all(self._fits(lane) for lane in self._lanes.values()):
+            # All or none: a project that begins again while the primary goes on would never see its earlier lines.
+            for lane in reversed(self._lanes.values()):
+                await self._reset(lane)
+        elif from_beginning:
+            await self._reset(primary)
+        if primary.source.checkpoint.offset == 0:
+            self._roots = self._session_roots()
+            self._report.skipped.clear()
+            self._report.unused.clear()
+
+    async def _lane(self, root: str) -> _Lane:
+        """The lane of a project that no line before this one belongs to, or one that is open."""
+        if root not in self._lanes:
+            lane = await self._open_lane(root)
+            if not self._fits(lane):
+                await self._reset(lane)
+        return self._lanes[root]
+
+    async def _open_lane(self, root: str) -> _Lane:
+        project = await self._access.open_project(root)
+        source = await project.ingest.get_or_create_source(self._report.client, locator_of(self._report.path))
+        writer = Writer(project, self._report.client, await project.ingest.get_identity_salt())
+        self._lanes[root] = _Lane(root, project, writer, self._access.preparer_for(root), source)
+        return self._lanes[root]
+
+    @property
+    def _primary(self) -> _Lane:
+        return self._lanes[self._report.root]
+
+    def _fits(self, lane: _Lane) -> bool:
+        return is_still_valid(self._report.path, lane.source.checkpoint)
+
+    async def _was_moved(self) -> bool:
+        """Whether another process moved a checkpoint that we go by."""
+        for lane in self._lanes.values():
+            found = await lane.project.ingest.get_or_create_source(self._report.client, locator_of(self._report.path))
+            if found.revision != lane.source.revision:
+                return True
+        return False
+
+    async def _reset(self, lane: _Lane) -> None:
+        source = lane.source
+        lane.source = await lane.project.ingest.reset_source(source.source_id, expected_revision=source.revision)
+
+    def _session_roots(self, saved: dict[str, str] | None = None) -> SessionRoots:
+        report = self._report
+        return SessionRoots(report.path, report.client, report.root, saved=saved, is_fixed=self._is_fixed)
+
+    # Reading and writing
+
+    async def _read_on(self) -> None:
+        reader = TranscriptReader(self._report.path, self._report.client, self._primary.source.checkpoint)
+        last: ReadLine | None = None
+        for line in reader.read():
+            await self._add(line)
+            last = line
+            if self._is_full:
+                await self._write(reader.checkpoint_at(line))
+                last = None
+        if last is not None:
+            await self._write(reader.checkpoint_at(last))
+
+    @property
+    def _is_full(self) -> bool:
+        messages = sum(len(lane.batch.messages) for lane in self._lanes.values())
+        return messages >= BATCH_MESSAGES or self._primary.batch.size_bytes >= BATCH_BYTES
+
+    async def _add(self, line: ReadLine) -> None:
+        self._primary.batch.text_repairs += line.repairs
+        self._primary.batch.size_bytes += line.size_bytes
+        for item in line.items:
+            if isinstance(item, MessageRecord | SessionFact | SubagentLink | Rewind):
+                await self._route(item)
+            else:
+                self._told.add(item)
+
+    async def _route(self, item: Routed) -> None:
+        root = self._roots.root_of(item)
+        if isinstance(item, SessionFact) and not (item.title or item.parent_session_id):
+            return
+        lane = await self._lane(root)
+        is_there = lane is not self._primary and item.line < lane.source.checkpoint.line_count
+        if not is_there:
+            lane.add(item)
+
+    async def _write(self, checkpoint: Checkpoint) -> None:
+        """The other projects first: the primary's checkpoint says that all before it is stored everywhere."""
+        for lane in self._lanes.values():
+            if lane is not self._primary and not lane.batch.is_empty:
+                await self._write_lane(lane, replace(checkpoint, parser_state="{}"))
+        primary = self._primary
+        if not primary.batch.is_empty or checkpoint.offset != primary.source.checkpoint.offset:
+            await self._write_lane(primary, _with_roots(checkpoint, self._roots.state()))
+        self._report.skipped += self._told.skipped
+        self._report.unused += self._told.unused
+        self._told = _Told()
+
+    async def _write_lane(self, lane: _Lane, checkpoint: Checkpoint) -> None:
+        written = await lane.writer.write(lane.source, lane.batch, checkpoint)
+        lane.source, lane.batch = written.source, Batch()
+        self._report.counts.add(written.counts)
+        if written.conversation_ids:
+            self._report.conversations.setdefault(lane.root, set()).update(written.conversation_ids)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is reported of lines that gave nothing to store."""
+
+    skipped: list[SkippedLine] = field(default_factory=list)
+    unused: Counter[str] = field(default_factory=Counter)
+
+    def add(self, item: object) -> None:
+        match item:
             case SkippedLine():
                 self.skipped.append(item)
             case UnusedRecord():
                 self.unused[item.kind] += 1
 
 
-def _locator(path: Path) -> str:
-    """The file's absolute name; bytes that are no text are replaced, as the store holds text only."""
-    return str(path.absolute()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _tell_only(report: FileReport) -> None:
+    """The reasons for every line of a file that holds no message."""
+    told = _Told()
+    for line in TranscriptReader(report.path, report.client, Checkpoint()).read():
+        for item in line.items:
+            told.add(item)
+    report.skipped, report.unused = told.skipped, told.unused
 
 
-def iter_reasons(report: FileReport) -> Iterator[tuple[int, str]]:
-    """Skipped lines for people: numbered from 1."""
-    return ((skipped.line + 1, skipped.reason) for skipped in report.skipped)
+def _saved_roots(checkpoint: Checkpoint) -> dict[str, str]:
+    return dict(json.loads(checkpoint.parser_state).get("roots", {}))
+
+
+def _with_roots(checkpoint: Checkpoint, roots: dict[str, str]) -> Checkpoint:
+    state = {**json.loads(checkpoint.parser_state), "roots": roots}
+    return replace(checkpoint, parser_state=json.dumps(state, separators=(",", ":")))

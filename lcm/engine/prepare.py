@@ -75,7 +75,7 @@ class Preparer:
     def _without_large(self, block: Block, files: list[FileBytes], counts: Counter[str]) -> Block:
         if block.media is not None:
             data = self._clean_media(decoded_media(block.media.data), counts)
-            stored = file_bytes(data, name=block.media.name, mime_type=block.media.mime_type)
+            stored = self._stored(data, block.media.name, block.media.mime_type, counts)
             files.append(stored)
             return replace(
                 block, text=_reference_to(stored), metadata={**(block.metadata or {}), "file": stored.file_id}
@@ -88,11 +88,16 @@ class Preparer:
         kept, last = [], 0
         for found in large_file_blocks(text, self.large_file_tokens):
             data = self._counted(found.content, counts).encode("utf-8", "replace")
-            stored = file_bytes(data, name=found.name, mime_type=found.mime_type)
+            stored = self._stored(data, found.name, found.mime_type, counts)
             files.append(stored)
             kept += [text[last : found.start], _reference_to(stored)]
             last = found.end
         return "".join([*kept, text[last:]]) if kept else text
+
+    def _stored(self, data: bytes, name: str | None, mime_type: str | None, counts: Counter[str]) -> FileBytes:
+        name = name and self._counted(name, counts)
+        mime_type = mime_type and self._counted(mime_type, counts)
+        return file_bytes(data, name=name, mime_type=mime_type)
 
     def _clean_media(self, data: bytes, counts: Counter[str]) -> bytes:
         """Media that is text is redacted like text; other bytes are opaque."""

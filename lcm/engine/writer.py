@@ -37,6 +37,10 @@ class Batch:
     text_repairs: int = 0
     size_bytes: int = 0
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.messages or self.facts or self.links or self.rewinds)
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -72,13 +76,19 @@ class Writer:
     client: str
     salt: bytes
 
-    async def write(self, source: Source, batch: Batch, checkpoint: Checkpoint) -> Written:
+    async def write(
+        self, source: Source, batch: Batch, checkpoint: Checkpoint, *, is_from_start: bool = False
+    ) -> Written:
         """Store a batch and move the source to `checkpoint`; its `parser_state` is completed by the writer's own.
+
+        With `is_from_start` the batch begins the source anew: nothing came before it, nothing is counted yet.
 
         Raises:
             IdentityConflict: another process moved the source meanwhile; nothing was written.
         """
         async with self.project.transaction() as tx:
+            if is_from_start:
+                source = await tx.ingest.reset_source(source.source_id, expected_revision=source.revision)
             writing = _Writing(self, tx, source)
             return await writing.run(batch, checkpoint)
 
@@ -219,6 +229,7 @@ class _Writing:
 
     async def _note_links(self, links: Iterable[SubagentLink]) -> None:
         for link in links:
+            await self._conversation(link.parent)  # first, so that a parent's id is the lower one
             conversation = await self._conversation(link.agent)
             if conversation.parent_tool_call_id is None:
                 self._conversations[link.agent] = await self._tx.conversations.update_conversation(
@@ -236,13 +247,12 @@ class _Writing:
             run = list(group)
             if is_new:
                 if not has_own:
-                    await self._base_on(conversation_id, anchor, run[0].record)
+                    await self._base_on(thread, anchor, run[0].record)
                 await self._append(conversation_id, anchor, run)
                 has_own = True
-                anchor = None  # found again by key when something follows
-            anchor = await self._anchor_of(run) or anchor
+            anchor = await self._anchor_of(conversation_id, run, is_new=is_new) or anchor
         if not has_own:
-            await self._base_on(conversation_id, anchor, entries[-1].record)
+            await self._base_on(thread, anchor, entries[-1].record)
         self._remember_placed(thread, entries)
 
     async def _append(self, conversation_id: int, anchor: StoredIdentity | None, run: Sequence[_Entry]) -> None:
@@ -277,9 +287,13 @@ class _Writing:
             return
         await context.append_messages(conversation_id, message_ids)
 
-    async def _base_on(self, conversation_id: int, anchor: StoredIdentity | None, record: MessageRecord) -> None:
+    async def _base_on(self, thread: Thread, anchor: StoredIdentity | None, record: MessageRecord) -> None:
         """A conversation that begins with another one's messages starts with that one's context up to there."""
+        conversation = await self._conversation(thread)
+        conversation_id = conversation.conversation_id
         if anchor is None or anchor.conversation_id == conversation_id:
+            return
+        if conversation.base_message_id is not None and not await self._goes_further(conversation, anchor):
             return
         base = NewConversation(
             session_id=record.thread.session_id,
@@ -287,8 +301,17 @@ class _Writing:
             base_conversation_id=anchor.conversation_id,
             base_message_id=anchor.message_id,
         )
-        await self._tx.conversations.update_conversation(conversation_id, base=base)
+        self._conversations[thread] = await self._tx.conversations.update_conversation(conversation_id, base=base)
         await self._tx.context.copy_base(conversation_id, anchor.conversation_id, anchor.message_id)
+
+    async def _goes_further(self, conversation: Conversation, anchor: StoredIdentity) -> bool:
+        """Whether a base may move on: only to a later message, and never over what was compacted since."""
+        if await self._tx.summaries.list_summaries(conversation.conversation_id):
+            return False
+        known = [] if conversation.base_message_id is None else [conversation.base_message_id]
+        messages = await self._tx.conversations.list_messages_by_id([*known, anchor.message_id])
+        places = [(each.conversation_id, each.seq) for each in messages]
+        return len(places) < 2 or places[0][0] != places[1][0] or places[0][1] < places[1][1]
 
     async def _last_placed(self, thread: Thread) -> StoredIdentity | None:
         key = self._state.placed.get(session_name(thread))
@@ -296,10 +319,18 @@ class _Writing:
             return None
         return (await self._tx.ingest.find_identities([bytes.fromhex(key)])).get(bytes.fromhex(key))
 
-    async def _anchor_of(self, run: Sequence[_Entry]) -> StoredIdentity | None:
-        """The last record of a run that belongs in a context, as stored."""
-        keys = [entry.key for entry in run if entry.record.exclusion is None]
-        return (await self._tx.ingest.find_identities(keys[-1:])).get(keys[-1]) if keys else None
+    async def _anchor_of(self, conversation_id: int, run: Sequence[_Entry], *, is_new: bool) -> StoredIdentity | None:
+        """The last record of a run that belongs in a context, as stored; of known ones the last that still is there."""
+        keys = [entry.key for entry in reversed(run) if entry.record.exclusion is None]
+        stored = await self._tx.ingest.find_identities(keys[:1] if is_new else keys)
+        found = [stored[key] for key in keys if key in stored]
+        if not found or is_new or found[0].conversation_id != conversation_id:
+            return found[0] if found else None
+        for each in found:
+            # Rewound records follow each other; what comes next belongs behind those before them.
+            if await self._tx.context.find_place(conversation_id, each.message_id) is not None:
+                return each
+        return found[0]
 
     def _remember_placed(self, thread: Thread, entries: Sequence[_Entry]) -> None:
         shown = [entry.key for entry in entries if entry.record.exclusion is None]
@@ -313,9 +344,10 @@ class _Writing:
             identities = [Identity(IdentityKind.UUID, (each,)) for each in rewind.native_uuids]
             keys = [ingest_key(self._writer.client, identity, 0) for identity in identities]
             stored = await self._tx.ingest.find_identities(keys)
-            conversation = await self._conversation(rewind.thread)
-            ids = [each.message_id for each in stored.values()]
-            await self._tx.context.exclude_messages(conversation.conversation_id, ids, Exclusion.REWOUND)
+            conversation_id = (await self._conversation(rewind.thread)).conversation_id
+            # A base's messages stay where they are: there they were not taken back.
+            ids = [each.message_id for each in stored.values() if each.conversation_id == conversation_id]
+            await self._tx.context.exclude_messages(conversation_id, ids, Exclusion.REWOUND)
 
     async def _note_places(self, entries: Sequence[_Entry]) -> None:
         """Which known messages this source holds too."""
@@ -330,7 +362,16 @@ class _Writing:
 
 def conversation_key(client: str, thread: Thread) -> uuid.UUID:
     """The same conversation has the same key on every machine."""
-    return uuid.UUID(bytes=digest("conversation", client, session_name(thread))[:16], version=5)
+    return _key_of_session(client, session_name(thread))
+
+
+def conversation_keys_of(source: Source) -> list[uuid.UUID]:
+    """Keys of the conversations that a source has shown a message of, in order of first appearance."""
+    return [_key_of_session(source.client, name) for name in WriterState.of(source.checkpoint).placed]
+
+
+def _key_of_session(client: str, name: str) -> uuid.UUID:
+    return uuid.UUID(bytes=digest("conversation", client, name)[:16], version=5)
 
 
 def _new_message(entry: _Entry, source_id: int) -> NewMessage:

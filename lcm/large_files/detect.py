@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from lcm.tokens import estimate_tokens
 
-# Not greedy and without nesting: linear in the text.
-_FILE_BLOCK = re.compile(r"<file\b([^<>]*)>(.*?)</file>", re.DOTALL)
+_OPENING = re.compile(r"<file\b([^<>]*)>")
+_CLOSING = "</file>"
 _ATTRIBUTE = re.compile(r"""(name|path|mime)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
@@ -28,15 +28,18 @@ class FileBlock:
 
 def large_file_blocks(text: str, threshold_tokens: int) -> Iterator[FileBlock]:
     """File blocks whose content is estimated above the threshold, in order."""
-    if "</file>" not in text:
-        return
-    for match in _FILE_BLOCK.finditer(text):
-        content = match.group(2)
+    position = 0
+    while (opening := _OPENING.search(text, position)) is not None:
+        end = text.find(_CLOSING, opening.end())
+        if end < 0:
+            return  # no later opening has an end either: looking for one would be quadratic
+        position = end + len(_CLOSING)
+        content = text[opening.end() : end]
         if estimate_tokens(content) > threshold_tokens:
-            attributes = {name: double or single for name, double, single in _ATTRIBUTE.findall(match.group(1))}
+            attributes = {name: double or single for name, double, single in _ATTRIBUTE.findall(opening.group(1))}
             yield FileBlock(
-                match.start(),
-                match.end(),
+                opening.start(),
+                position,
                 content,
                 attributes.get("name") or attributes.get("path"),
                 attributes.get("mime"),

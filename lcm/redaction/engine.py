@@ -50,7 +50,7 @@ class Engine:
     def find(self, text: str) -> list[Span]:
         """Secrets in `text`: by start, disjoint; of overlapping ones the union, owned by the lowest rule."""
         data = text.encode("utf-8", "surrogatepass")
-        hits = self._prefilter.find_matches_as_indexes(data.lower(), True)  # noqa: FBT003 - overlapping; positional only in speed
+        hits = self._prefilter.find_matches_as_indexes(data.lower(), overlapping=True)
         if not hits and not self._always:
             return []
         due = sorted({rule for keyword in {hit[0] for hit in hits} for rule in self._rules_of[keyword]})

@@ -45,7 +45,7 @@ def _grown_to_marks(span: Span, mark_starts: Sequence[int]) -> Span | None:
 
 
 def widened(spans: list[Span], text: str, width: int) -> list[Span]:
-    """Spans grown, so that self-feeding patterns come to an end: 1 to tokens, 2 to lines, 3 or more to the whole text."""
+    """Spans grown, so that self-feeding patterns come to an end: to tokens (1), lines (2), or the whole text (3)."""
     if width >= 3:
         return [Span(0, len(text), spans[0].rule)]
     readable = text.encode("utf-8", "replace").decode()

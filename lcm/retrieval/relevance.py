@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from lcm.domain.cjk import character_pairs
 from lcm.retrieval.hits import Hit, find_hits, has_phrase, is_adjacent
 from lcm.retrieval.stems import stem, weight
-from lcm.retrieval.terms import QueryTerms, camel_pieces, character_pairs
+from lcm.retrieval.terms import QueryTerms, camel_pieces
 
 _NEAR_CHARS = 24
 _PIECE_STRENGTH = 0.6

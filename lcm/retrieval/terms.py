@@ -7,13 +7,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from lcm.domain.cjk import CJK, character_pairs
 from lcm.storage.contracts.lexical_search import MatchQuery
 
 MAX_TERMS = 64
 _MAX_QUERY_CHARS = 20_000
 
-#: Scripts written without spaces between words; the index holds them as overlapping pairs of characters.
-CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 #: A letter or digit of any other script, and what a word continues with (accents written apart).
 LETTER = rf"[^\W_{CJK}]"
 WORD_CHAR = rf"(?:{LETTER}|[\u0300-\u036f])"
@@ -70,11 +69,6 @@ def parse_query(query: str) -> QueryTerms:
     exact = [term for segment in quoted for term in _read_quoted(segment)]
     kept = [term for term in plain if not _is_stop_word(term)]
     return _terms((exact + kept or plain)[:MAX_TERMS])
-
-
-def character_pairs(run: str) -> list[str]:
-    """Overlapping pairs of characters; a single character stays alone."""
-    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 @dataclass(frozen=True, slots=True)

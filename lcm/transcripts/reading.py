@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lcm.domain.ingest import Checkpoint
-from lcm.domain.records import HistoryNeeded, JsonObject, ParsedItem, SessionFact, SkippedLine
-from lcm.transcripts.lines import iter_lines, tail_digest
-from lcm.transcripts.parse import codex
+from lcm.domain.records import (
+    HistoryNeeded,
+    JsonObject,
+    MessageRecord,
+    ParsedItem,
+    SessionFact,
+    SkippedLine,
+    SubagentLink,
+    Thread,
+)
+from lcm.errors import UnsafeText
+from lcm.text import require_safe
+from lcm.transcripts.lines import INCOMPLETE, iter_lines, tail_digest
+from lcm.transcripts.parse import claude, codex
 from lcm.transcripts.parse.claude import ClaudeParser
 from lcm.transcripts.parse.codex import CodexParser
 from lcm.transcripts.parse.parser import TranscriptParser
 
 _LOOK_FOR_CWD_LINES = 400
+_META_SUFFIX = ".meta.json"
+_MAX_META_BYTES = 1 << 20
 
 
 class HistoryIsNeeded(Exception):
     """The rest of the file cannot be understood without its beginning."""
+
+
+class FileWasReplaced(Exception):
+    """What stands under the file's name is no longer what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,25 @@ class ReadLine:
     size_bytes: int
 
 
+@dataclass(slots=True)
+class Head:
+    """What a file tells before anything is stored.
+
+    Attributes:
+        thread: of its first message; None when no line gives a message.
+        cwds: the first working directory of every thread near the head, in order.
+    """
+
+    thread: Thread | None = None
+    cwds: dict[Thread, str] = field(default_factory=dict)
+
+    @property
+    def cwd(self) -> str | None:
+        """The first directory of the first message's thread, else the first that any record names."""
+        first = self.cwds.get(self.thread) if self.thread else None
+        return first or next(iter(self.cwds.values()), None)
+
+
 class TranscriptReader:
     """One pass over the new part of a file."""
 
@@ -40,7 +76,9 @@ class TranscriptReader:
         self._path = path
         self._checkpoint = checkpoint
         state: JsonObject | None = json.loads(checkpoint.parser_state).get("parser")
-        self._parser = make_parser(client, state, fallback_session_id=path.stem)
+        self._parser = make_parser(client, state, fallback_session_id=_stem(path))
+        self._inode = path.stat().st_ino
+        self._looks_for_meta = client == claude.CLIENT
 
     def read(self) -> Iterator[ReadLine]:
         """Raises `HistoryIsNeeded`; nothing after the last yielded line may be kept then."""
@@ -52,18 +90,34 @@ class TranscriptReader:
                 items = tuple(self._parser.feed(line.line, line.record))
             if any(isinstance(item, HistoryNeeded) for item in items):
                 raise HistoryIsNeeded
-            is_consumed = line.end_offset > 0 and line.skipped != "incomplete last line"
-            line_count = line.line + 1 if is_consumed else line.line
-            yield ReadLine(items, line.end_offset, line_count, line.repairs, line.size_bytes)
+            line_count = line.line if line.skipped == INCOMPLETE else line.line + 1
+            yield ReadLine(self._with_link(items), line.end_offset, line_count, line.repairs, line.size_bytes)
 
     def checkpoint_at(self, line: ReadLine) -> Checkpoint:
+        """The checkpoint after the line that was read last.
+
+        Raises:
+            FileWasReplaced: a checkpoint would vouch for bytes that nobody read.
+        """
+        found = self._path.stat()
+        if found.st_ino != self._inode or found.st_size < line.offset:
+            raise FileWasReplaced
         return Checkpoint(
             offset=line.offset,
             line_count=line.line_count,
-            inode=self._path.stat().st_ino,
+            inode=self._inode,
             tail_sha256=tail_digest(self._path, line.offset),
             parser_state=json.dumps({"parser": self._parser.state()}, separators=(",", ":")),
         )
+
+    def _with_link(self, items: tuple[ParsedItem, ...]) -> tuple[ParsedItem, ...]:
+        """Before the first message of a subagent's file: the link that the meta file beside it tells."""
+        message = next((item for item in items if isinstance(item, MessageRecord)), None)
+        if message is None or not self._looks_for_meta:
+            return items
+        self._looks_for_meta = False
+        link = _link_from_meta(self._path, message.thread)
+        return items if link is None else (replace(link, line=message.line), *items)
 
 
 def make_parser(client: str, state: JsonObject | None, *, fallback_session_id: str) -> TranscriptParser:
@@ -73,22 +127,51 @@ def make_parser(client: str, state: JsonObject | None, *, fallback_session_id: s
 
 
 def is_still_valid(path: Path, checkpoint: Checkpoint) -> bool:
-    """Whether the file still begins with what was read: the same inode, not shorter, the same bytes before the offset."""
+    """Whether the file still begins with what was read: same inode, not shorter, same bytes before the offset."""
     found = path.stat()
     if found.st_size < checkpoint.offset or (checkpoint.offset and found.st_ino != checkpoint.inode):
         return False
     return checkpoint.offset == 0 or tail_digest(path, checkpoint.offset) == checkpoint.tail_sha256
 
 
-def first_cwd(path: Path, client: str) -> str | None:
-    """The working directory of the file's first conversation, None when no record near its head has one."""
-    parser = make_parser(client, None, fallback_session_id=path.stem)
+def read_head(path: Path, client: str) -> Head:
+    """Reads until the first message and its directory are known; a file without messages is read to its end."""
+    parser = make_parser(client, None, fallback_session_id=_stem(path))
+    head = Head()
     for line in iter_lines(path):
-        if line.line >= _LOOK_FOR_CWD_LINES:
-            return None
-        if line.record is None:
-            continue
-        for item in parser.feed(line.line, line.record):
+        if head.thread is not None and (head.thread in head.cwds or line.line >= _LOOK_FOR_CWD_LINES):
+            break
+        for item in parser.feed(line.line, line.record) if line.record is not None else ():
             if isinstance(item, SessionFact) and item.cwd:
-                return item.cwd
-    return None
+                head.cwds.setdefault(item.thread, item.cwd)
+            elif isinstance(item, MessageRecord) and head.thread is None:
+                head.thread = item.thread
+    return head
+
+
+def session_file_of(path: Path, session_id: str) -> Path | None:
+    """The file of the session that a subagent's file belongs to: beside it, or beside the session's own folder."""
+    name = f"{session_id}.jsonl"
+    if not session_id or "/" in session_id:
+        return None
+    places = [path.with_name(name), *(folder.with_name(name) for folder in path.parents if folder.name == session_id)]
+    return next((place for place in places if place != path and place.is_file()), None)
+
+
+def _link_from_meta(path: Path, thread: Thread) -> SubagentLink | None:
+    if thread.agent_id is None or path.stem != f"agent-{thread.agent_id}":
+        return None
+    try:
+        with path.with_name(path.stem + _META_SUFFIX).open("rb") as file:
+            meta = json.loads(file.read(_MAX_META_BYTES))
+        link = claude.subagent_link_from_meta(meta, thread) if isinstance(meta, dict) else None
+        if link is not None:
+            require_safe("tool_call_id", link.tool_call_id)
+    except (OSError, ValueError, RecursionError, UnsafeText):
+        return None  # a hint only; the parent's result may link it too
+    return link
+
+
+def _stem(path: Path) -> str:
+    """The file's name without suffix; bytes that are no text are replaced."""
+    return path.stem.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -116,6 +116,10 @@ class ConversationRepository(Protocol):
         """Over all segments of the exact session."""
         ...
 
+    async def count_parts(self) -> int:
+        """Over the whole project."""
+        ...
+
     async def create_parts(self, message_id: int, parts: Sequence[MessagePart]) -> None:
         """Add parts to a message; a taken ordinal raises `IdentityConflict`, spans outside the content `OutOfRange`."""
         ...

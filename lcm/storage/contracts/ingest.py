@@ -1,4 +1,7 @@
-"""State of ingest, internal to lcm: sources with checkpoints, known identities, tombstones."""
+"""State of ingest, internal to lcm: sources with checkpoints, known identities, tombstones.
+
+Keys and digests have 32 bytes; others raise `InvalidInput`.
+"""
 
 from __future__ import annotations
 

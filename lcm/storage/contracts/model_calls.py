@@ -14,7 +14,11 @@ class ModelCallRepository(Protocol):
         ...
 
     async def finish(self, call_key: uuid.UUID, outcome: CallOutcome) -> None:
-        """Record the end of a reserved call, once."""
+        """Record the end of a reserved call, once.
+
+        Raises:
+            NotFound: no such call, or it ended before; InvalidInput: the outcome is no end.
+        """
         ...
 
     async def list_calls(self, conversation_id: int | None = None) -> list[ModelCall]:

@@ -13,6 +13,7 @@ from lcm.storage.contracts.conversations import ConversationRepository
 from lcm.storage.contracts.coordination import CoordinationRepository
 from lcm.storage.contracts.health import Health
 from lcm.storage.contracts.ingest import IngestRepository
+from lcm.storage.contracts.integrity import IntegrityRepository
 from lcm.storage.contracts.large_files import LargeFileRepository
 from lcm.storage.contracts.lexical_search import LexicalSearchRepository
 from lcm.storage.contracts.model_calls import ModelCallRepository
@@ -41,6 +42,8 @@ class Repositories(Protocol):
     def ingest(self) -> IngestRepository: ...
     @property
     def model_calls(self) -> ModelCallRepository: ...
+    @property
+    def integrity(self) -> IntegrityRepository: ...
 
 
 class ProjectStorage(Repositories, Protocol):
@@ -57,6 +60,11 @@ class ProjectStorage(Repositories, Protocol):
     def display_name(self) -> str: ...
 
     @property
+    def root(self) -> str:
+        """The project's folder as first seen; it need not exist on this machine."""
+        ...
+
+    @property
     def capabilities(self) -> Capabilities: ...
 
     @property
@@ -68,6 +76,13 @@ class ProjectStorage(Repositories, Protocol):
         """One transaction: leaving the block commits, an exception rolls everything back.
 
         Repositories of the transaction must not be kept; after the block they raise `ScopeMisused`.
+        """
+        ...
+
+    def snapshot(self) -> AbstractAsyncContextManager[Repositories]:
+        """One moment of the project for many reads; writers go on meanwhile.
+
+        Its repositories refuse to write with `ScopeMisused`, and must not be kept. Not inside a transaction.
         """
         ...
 

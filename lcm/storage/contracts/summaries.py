@@ -20,11 +20,20 @@ class SummaryRepository(Protocol):
         ...
 
     async def link_messages(self, summary_key: uuid.UUID, message_ids: Sequence[int]) -> None:
-        """Link a leaf to its source messages in this order. IdentityConflict when one already has a live leaf."""
+        """Link a leaf to its source messages in this order.
+
+        Raises:
+            UnknownSummary; InvalidInput: no leaf, or no messages; IdentityConflict: one is unknown or has a live leaf.
+        """
         ...
 
     async def link_children(self, summary_key: uuid.UUID, child_keys: Sequence[uuid.UUID]) -> None:
-        """Link a condensed summary to the summaries it merges, in this order; children are less deep than it."""
+        """Link a condensed summary to the summaries it merges, in this order.
+
+        Raises:
+            UnknownSummary: it or a child; InvalidInput: a leaf, or no children; OutOfRange: a child is not less deep;
+            IdentityConflict: a child has a live upper summary.
+        """
         ...
 
     async def get_summary(self, summary_id: str) -> Summary:

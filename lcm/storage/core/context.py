@@ -25,6 +25,8 @@ DOMAIN = "context"
 STRIDE = 1024
 #: How many items behind a used-up gap are moved to make room.
 _LOCAL_WINDOW = 64
+#: Distance between them afterwards: with less, the next late record would use the gap up again at once.
+_LEAST_STEP = 32
 
 
 class CoreContextRepository:
@@ -175,9 +177,7 @@ class CoreContextRepository:
             await self._touch(connection, conversation_id)
             items = self._tables.context_items
             await connection.execute(
-                delete(items).where(
-                    items.c.project_id == self._project_id, items.c.conversation_id == conversation_id
-                )
+                delete(items).where(items.c.project_id == self._project_id, items.c.conversation_id == conversation_id)
             )
             chain = await self._base_chain(connection, base_conversation_id)
             until = await self._last_placed(connection, base_conversation_id, chain, base_message_id)
@@ -291,7 +291,7 @@ class CoreContextRepository:
             is_whole_rest = len(places) <= window
             moved = places if is_whole_rest else places[:-1]
             room = STRIDE * (len(moved) + count + 1) if is_whole_rest else places[-1] - after
-            if is_whole_rest or room > 2 * (len(moved) + count + 1):
+            if is_whole_rest or room >= _LEAST_STEP * (len(moved) + count + 1):
                 break
             window *= 2
         step = room // (len(moved) + count + 1)
@@ -306,13 +306,10 @@ class CoreContextRepository:
         moves = [(old, new) for old, new in zip(olds, news, strict=True) if old != new]
         right = sorted((move for move in moves if move[1] > move[0]), reverse=True)
         left = sorted(move for move in moves if move[1] < move[0])
-        i = self._tables.context_items.c
-        for old, new in [*right, *left]:
-            await connection.execute(
-                update(self._tables.context_items)
-                .where(i.project_id == self._project_id, i.conversation_id == conversation_id, i.position == old)
-                .values(position=new)
-            )
+        moved = [{"old": old, "new": new} for old, new in [*right, *left]]
+        if moved:
+            statement = statements.move_items(self._tables, self._project_id, conversation_id)
+            await connection.execute(statement, moved)
 
     async def _require_range(
         self, connection: AsyncConnection, conversation_id: int, expected: Sequence[ItemRef]
@@ -385,14 +382,15 @@ class CoreContextRepository:
     ) -> tuple[ItemRef, int] | None:
         """The nearest message at or before this one that is shown in the context, with its item."""
         m = self._tables.messages.c
-        here = select(m.seq).where(
-            m.message_id == message_id, m.conversation_id == conversation_id, m.project_id == self._project_id
-        )
-        seq = (await connection.execute(here)).scalar()
-        while seq is not None and seq >= 0:
+        here = select(m.seq, m.conversation_id).where(m.message_id == message_id, m.project_id == self._project_id)
+        found = (await connection.execute(here)).first()
+        if found is None or found.conversation_id not in chain:
+            return None
+        seq = found.seq
+        while seq >= 0:
             query = (
                 select(m.message_id, m.seq)
-                .where(m.project_id == self._project_id, m.conversation_id == conversation_id, m.seq <= seq)
+                .where(m.project_id == self._project_id, m.conversation_id == found.conversation_id, m.seq <= seq)
                 .where(m.context_exclusion.is_(None))
                 .order_by(m.seq.desc())
                 .limit(1)
@@ -404,8 +402,7 @@ class CoreContextRepository:
             if place is not None:
                 return place, row.message_id
             seq = row.seq - 1
-        place = await self._find_place(connection, conversation_id, chain, message_id)
-        return (place, message_id) if place else None
+        return None
 
     async def _refs_before(self, connection: AsyncConnection, conversation_id: int, ref: ItemRef) -> list[ItemRef]:
         position = await self._position_of(connection, conversation_id, ref)

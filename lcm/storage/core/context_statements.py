@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import Update, and_, bindparam, func, or_, select, update
 
 from lcm.domain.context import ItemRef
 from lcm.storage.core.dialect import BackendDialect, Query
 from lcm.tables.metadata import Tables
+from lcm.tables.types import Id
 
 
 def item_rows(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
@@ -82,6 +83,18 @@ def next_position(t: Tables, project_id: uuid.UUID, conversation_id: int, after:
     i = t.context_items.c
     return select(func.min(i.position)).where(
         i.project_id == project_id, i.conversation_id == conversation_id, i.position > after
+    )
+
+
+def move_items(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Update:
+    """One item from position `old` to `new`, for many of them in the order given."""
+    i = t.context_items.c
+    return (
+        update(t.context_items)
+        .where(
+            i.project_id == project_id, i.conversation_id == conversation_id, i.position == bindparam("old", type_=Id)
+        )
+        .values(position=bindparam("new", type_=Id))
     )
 
 

@@ -21,7 +21,7 @@ from lcm.storage.core import conversation_statements as statements
 from lcm.storage.core import rows
 from lcm.storage.core.dialect import IndexedText, Query
 from lcm.storage.core.transaction import Executor
-from lcm.text import require_safe
+from lcm.text import require_safe, require_safe_integer
 
 DOMAIN = "conversations"
 
@@ -106,6 +106,7 @@ class CoreConversationRepository:
             return await self._get(connection, conversation_id)
 
     async def mark_bootstrapped(self, conversation_id: int, at: datetime) -> None:
+        rows.require_aware("at", at)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             await self._get(connection, conversation_id)
             c = self._tables.conversations.c
@@ -130,6 +131,7 @@ class CoreConversationRepository:
             await self._executor.dialect.lock_key(connection, f"append:{conversation_id}")
             last = await self._last_seq(connection, conversation_id)
             first = 0 if last is None else last + 1
+            require_safe_integer("seq", first + max(0, len(messages) - 1))
             return await self._insert_messages(
                 connection, conversation_id, messages, range(first, first + len(messages))
             )
@@ -238,6 +240,12 @@ class CoreConversationRepository:
 
     # Parts
 
+    async def count_parts(self) -> int:
+        parts = self._tables.message_parts
+        query = select(func.count()).select_from(parts).where(parts.c.project_id == self._executor.project_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return rows.safe((await connection.execute(query)).scalar_one())
+
     async def create_parts(self, message_id: int, parts: Sequence[MessagePart]) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             message = await self._get_message(connection, message_id)
@@ -251,6 +259,8 @@ class CoreConversationRepository:
             return await self._parts(connection, message_ids)
 
     async def find_tool_results(self, tool_call_ids: Sequence[str]) -> Mapping[str, int]:
+        for each in tool_call_ids:
+            require_safe("tool_call_id", each)
         async with self._executor.operation(DOMAIN) as connection:
             query = statements.tool_result_messages(
                 self._executor.dialect, self._executor.project_id, list(tool_call_ids)
@@ -419,10 +429,7 @@ class CoreConversationRepository:
 
 
 def _validate_conversation(new: NewConversation) -> None:
-    for name in ("session_id", "client", "title", "parent_tool_call_id"):
-        value = getattr(new, name)
-        if value is not None:
-            require_safe(name, value)
+    rows.require_safe_texts(new, "session_id", "client", "title", "parent_tool_call_id")
 
 
 def _validate_messages(messages: Sequence[NewMessage]) -> None:

@@ -57,6 +57,10 @@ class BackendDialect(Protocol):
         """`column` is one of `values`, with a constant number of bind parameters however many there are."""
         ...
 
+    def text_bytes(self, column: ColumnElement[Any]) -> ColumnElement[bytes]:
+        """A text column as the bytes that are stored: the driver refuses a row whose text is damaged."""
+        ...
+
     def insert_or_skip(self, table: Any) -> Insert:
         """An insert that leaves a row that is already there as it is."""
         ...

@@ -10,13 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.ingest import Checkpoint, Source, StoredIdentity
-from lcm.errors import IdentityConflict, UnknownMessage
+from lcm.errors import IdentityConflict, InvalidInput, UnknownMessage
 from lcm.storage.core import rows
 from lcm.storage.core.dialect import Query
 from lcm.storage.core.transaction import Executor
-from lcm.text import require_safe
+from lcm.text import require_safe, require_safe_integer
 
 DOMAIN = "ingest"
+_DIGEST_BYTES = 32
 
 
 class CoreIngestRepository:
@@ -49,6 +50,7 @@ class CoreIngestRepository:
 
     async def save_checkpoint(self, source_id: int, checkpoint: Checkpoint, *, expected_revision: int) -> Source:
         require_safe("parser_state", checkpoint.parser_state)
+        rows.require_safe_integers(checkpoint, "offset", "line_count")
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             return await self._move(connection, source_id, checkpoint, expected_revision)
 
@@ -69,6 +71,7 @@ class CoreIngestRepository:
             return bytes((await connection.execute(query)).scalar_one())
 
     async def find_identities(self, ingest_keys: Sequence[bytes]) -> Mapping[bytes, StoredIdentity]:
+        _require_digests(ingest_keys)
         m = self._tables.messages.c
         query = select(m.ingest_key, m.message_id, m.conversation_id, m.content_sha256, m.source_id).where(
             m.project_id == self._executor.project_id,
@@ -88,6 +91,7 @@ class CoreIngestRepository:
             }
 
     async def find_tombstones(self, ingest_keys: Sequence[bytes]) -> frozenset[bytes]:
+        _require_digests(ingest_keys)
         t = self._tables.ingest_tombstones.c
         query = select(t.ingest_key).where(
             t.project_id == self._executor.project_id,
@@ -97,6 +101,7 @@ class CoreIngestRepository:
             return frozenset(bytes(row.ingest_key) for row in await connection.execute(query))
 
     async def get_occurrences(self, source_id: int, digests: Sequence[bytes]) -> dict[bytes, int]:
+        _require_digests(digests)
         o = self._tables.source_occurrences.c
         query = select(o.identity_digest, o.occurrences).where(
             o.project_id == self._executor.project_id,
@@ -109,6 +114,9 @@ class CoreIngestRepository:
     async def save_occurrences(self, source_id: int, occurrences: Mapping[bytes, int]) -> None:
         if not occurrences:
             return
+        _require_digests(list(occurrences))
+        for count in occurrences.values():
+            require_safe_integer("occurrences", count)
         dialect = self._executor.dialect
         statement = dialect.upsert(self._tables.source_occurrences, ["source_id", "identity_digest"], {})
         values = [
@@ -126,6 +134,8 @@ class CoreIngestRepository:
     async def record_places(self, source_id: int, places: Sequence[tuple[int, int]]) -> None:
         if not places:
             return
+        for _, ordinal in places:
+            require_safe_integer("source_ordinal", ordinal)
         m = self._tables.messages
         values = [
             {
@@ -178,6 +188,11 @@ class CoreIngestRepository:
         if changed.rowcount != 1:
             raise IdentityConflict("Another process moved this source's checkpoint; read it again.")
         return rows.to_source((await connection.execute(self._sources().where(s.source_id == source_id))).one())
+
+
+def _require_digests(digests: Sequence[bytes]) -> None:
+    if any(len(each) != _DIGEST_BYTES for each in digests):
+        raise InvalidInput("A key or digest has 32 bytes.")
 
 
 def _checkpoint_values(checkpoint: Checkpoint) -> dict[str, object]:

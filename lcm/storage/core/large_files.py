@@ -81,8 +81,5 @@ class CoreLargeFileRepository:
 
 
 def _validate(new: NewLargeFile) -> None:
-    for name in ("file_id", "storage_uri", "file_name", "mime_type", "exploration_summary"):
-        value = getattr(new, name)
-        if value is not None:
-            require_safe(name, value)
+    rows.require_safe_texts(new, "file_id", "storage_uri", "file_name", "mime_type", "exploration_summary")
     require_safe_integer("size_bytes", new.size_bytes)

@@ -8,11 +8,10 @@ from sqlalchemy import insert, select, update
 
 from lcm.clock import Clock
 from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus, ModelCall
-from lcm.errors import NotFound
+from lcm.errors import InvalidInput, NotFound
 from lcm.ids import uuid7
 from lcm.storage.core import rows
 from lcm.storage.core.transaction import Executor
-from lcm.text import require_safe, require_safe_integer
 
 DOMAIN = "model-calls"
 
@@ -26,9 +25,8 @@ class CoreModelCallRepository:
         self._calls = executor.dialect.tables.model_calls
 
     async def reserve(self, reservation: CallReservation) -> uuid.UUID:
-        for name in ("purpose", "model", "level"):
-            require_safe(name, getattr(reservation, name))
-        require_safe_integer("reserved_tokens", reservation.reserved_tokens)
+        rows.require_safe_texts(reservation, "purpose", "model", "level")
+        rows.require_safe_integers(reservation, "reserved_tokens", "depth")
         key = uuid7()
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             await connection.execute(
@@ -48,6 +46,10 @@ class CoreModelCallRepository:
         return key
 
     async def finish(self, call_key: uuid.UUID, outcome: CallOutcome) -> None:
+        rows.require_safe_texts(outcome, "error_code")
+        rows.require_safe_integers(outcome, "input_tokens", "output_tokens", "cost_micros")
+        if outcome.status is CallStatus.RESERVED:
+            raise InvalidInput("A finished call was answered, rejected or failed.")
         c = self._calls.c
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             changed = await connection.execute(

@@ -16,6 +16,7 @@ from lcm.storage.core.context import CoreContextRepository
 from lcm.storage.core.conversations import CoreConversationRepository
 from lcm.storage.core.coordination import CoreCoordinationRepository
 from lcm.storage.core.ingest import CoreIngestRepository
+from lcm.storage.core.integrity import CoreIntegrityRepository
 from lcm.storage.core.large_files import CoreLargeFileRepository
 from lcm.storage.core.model_calls import CoreModelCallRepository
 from lcm.storage.core.redaction_admin import CoreRedactionAdminRepository
@@ -36,6 +37,7 @@ class CoreRepositories:
     coordination: CoreCoordinationRepository
     ingest: CoreIngestRepository
     model_calls: CoreModelCallRepository
+    integrity: CoreIntegrityRepository
 
 
 LexicalSearchMaker = Callable[[Executor, Clock], LexicalSearchRepository]
@@ -60,6 +62,7 @@ class RepositoryMaker:
             coordination=CoreCoordinationRepository(executor, self.clock),
             ingest=CoreIngestRepository(executor, self.clock, self.machine_id),
             model_calls=CoreModelCallRepository(executor, self.clock),
+            integrity=CoreIntegrityRepository(executor),
         )
 
 
@@ -134,7 +137,16 @@ class CoreProject:
     def model_calls(self) -> CoreModelCallRepository:
         return self._repositories.model_calls
 
+    @property
+    def integrity(self) -> CoreIntegrityRepository:
+        return self._repositories.integrity
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Repositories]:
         async with self._executor.transaction() as executor:
+            yield self._maker.over(executor)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Repositories]:
+        async with self._executor.transaction(writes=False) as executor:
             yield self._maker.over(executor)

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from sqlalchemy import select
 
 from lcm.clock import Clock
-from lcm.errors import OutOfRange
+from lcm.errors import InvalidInput, OutOfRange
 from lcm.storage.core import rows
 from lcm.storage.core.transaction import Executor
 from lcm.tables.constraints import MAX_SAFE_INTEGER
 from lcm.text import require_safe_integer
 
 DOMAIN = "redaction-admin"
+CATEGORIES = ("built_in", "global", "project")
 
 
 class CoreRedactionAdminRepository:
@@ -26,6 +27,8 @@ class CoreRedactionAdminRepository:
 
     async def add_counts(self, counts: Mapping[str, int]) -> None:
         for category, count in counts.items():
+            if category not in CATEGORIES:
+                raise InvalidInput("A redaction is counted as built_in, global or project.")
             require_safe_integer(f"redactions.{category}", count)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             c = self._counters.c

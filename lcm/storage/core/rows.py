@@ -21,17 +21,32 @@ Row = Any
 Values = dict[str, Any]
 
 
+def require_aware(field: str, value: datetime) -> None:
+    if value.tzinfo is None:
+        raise InvalidInput(f"The field {field} needs a time with its zone.")
+
+
+def require_safe_texts(new: object, *names: str) -> None:
+    """Refuse unsafe text in these attributes; None is absent."""
+    for name in names:
+        value = getattr(new, name)
+        if value is not None:
+            require_safe(name, value)
+
+
+def require_safe_integers(new: object, *names: str) -> None:
+    """Refuse unsafe integers in these attributes; None is absent."""
+    for name in names:
+        value = getattr(new, name)
+        if value is not None:
+            require_safe_integer(name, value)
+
+
 def validate_message(new: NewMessage) -> None:
     """Raises `UnsafeText` or `OutOfRange` naming the field."""
-    require_safe("content", new.content)
-    require_safe_integer("token_count", new.token_count)
-    require_safe_integer("identity_occurrence", new.identity_occurrence)
-    if new.seq is not None:
-        require_safe_integer("seq", new.seq)
-    if new.source_ordinal is not None:
-        require_safe_integer("source_ordinal", new.source_ordinal)
-    if new.api_message_id is not None:
-        require_safe("api_message_id", new.api_message_id)
+    require_safe_texts(new, "content", "api_message_id")
+    require_safe_integers(new, "token_count", "identity_occurrence", "seq", "source_ordinal")
+    require_aware("occurred_at", new.occurred_at)
     for part in new.parts:
         validate_part(part, len(new.content))
 
@@ -93,7 +108,7 @@ def part_values(part: MessagePart, *, project_id: uuid.UUID, message_id: int) ->
         "tool_name": part.tool_name,
         "is_error": part.is_error,
         "file_id": part.file_id,
-        "metadata": part.metadata,
+        "metadata_json": part.metadata,
     }
 
 

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.messages import Message
-from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary
-from lcm.errors import OutOfRange, UnknownSummary
+from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary, SummaryKind
+from lcm.errors import InvalidInput, OutOfRange, UnknownSummary
 from lcm.ids import summary_id, uuid7
 from lcm.storage.core import conversation_statements, rows
 from lcm.storage.core.dialect import IndexedText, Query
@@ -73,6 +73,8 @@ class CoreSummaryRepository:
     async def link_messages(self, summary_key: uuid.UUID, message_ids: Sequence[int]) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             upper = await self._get_by_key(connection, summary_key)
+            if upper.kind is not SummaryKind.LEAF or not message_ids:
+                raise InvalidInput("Only a leaf is linked to messages, and to at least one.")
             await connection.execute(
                 insert(self._tables.summary_messages),
                 [self._edge(upper, ordinal, message_id=each) for ordinal, each in enumerate(message_ids)],
@@ -81,6 +83,8 @@ class CoreSummaryRepository:
     async def link_children(self, summary_key: uuid.UUID, child_keys: Sequence[uuid.UUID]) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             upper = await self._get_by_key(connection, summary_key)
+            if upper.kind is not SummaryKind.CONDENSED or not child_keys:
+                raise InvalidInput("Only a condensed summary is linked to summaries, and to at least one.")
             await self._require_less_deep(connection, upper, child_keys)
             await connection.execute(
                 insert(self._tables.summary_parents),
@@ -101,6 +105,7 @@ class CoreSummaryRepository:
 
     async def find_by_prefix(self, prefix: str, *, limit: int = 20) -> list[Summary]:
         require_safe("summary_id", prefix)
+        require_safe_integer("limit", limit)
         s = self._tables.summaries.c
         query = self._rows().where(s.summary_id.startswith(prefix, autoescape=True)).order_by(s.summary_id)
         async with self._executor.operation(DOMAIN) as connection:
@@ -231,7 +236,7 @@ class CoreSummaryRepository:
         self, connection: AsyncConnection, upper: Summary, child_keys: Sequence[uuid.UUID]
     ) -> None:
         children = await self._list_by_key(connection, child_keys)
-        if len(children) != len(set(child_keys)):
+        if len(children) != len(child_keys):
             raise UnknownSummary
         if any(child.depth >= upper.depth for child in children):
             raise OutOfRange("child.depth", f"0 to {upper.depth - 1}")
@@ -270,8 +275,12 @@ class CoreSummaryRepository:
 
 
 def _validate(new: NewSummary) -> None:
-    require_safe("content", new.content)
-    for name in ("depth", "token_count", "descendant_count", "descendant_token_count", "source_message_token_count"):
-        require_safe_integer(name, getattr(new, name))
+    rows.require_safe_texts(new, "content", "model", "prompt_version")
+    rows.require_safe_integers(
+        new, "depth", "token_count", "descendant_count", "descendant_token_count", "source_message_token_count"
+    )
     for file_id in new.file_ids:
         require_safe("file_ids", file_id)
+    for name in ("earliest_at", "latest_at"):
+        if getattr(new, name) is not None:
+            rows.require_aware(name, getattr(new, name))

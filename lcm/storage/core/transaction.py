@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from enum import Enum
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,7 +22,7 @@ from lcm.errors import LcmError, NestedTransaction, ScopeMisused, StorageClosed,
 from lcm.storage.core.dialect import BackendDialect
 
 #: The transaction that the current task (or the task that started it) runs in.
-_current_transaction: ContextVar[object | None] = ContextVar("lcm_current_transaction", default=None)
+_current_transaction: ContextVar[TransactionExecutor | None] = ContextVar("lcm_current_transaction", default=None)
 #: The operation that the current task is inside of.
 _current_operation: ContextVar[object | None] = ContextVar("lcm_current_operation", default=None)
 
@@ -54,12 +54,15 @@ class TransactionStatus(Enum):
 
 
 class TransactionExecutor:
-    """Operations of one transaction, each in a savepoint of its own."""
+    """Operations of one transaction, each that writes in a savepoint of its own; a snapshot refuses those."""
 
-    def __init__(self, connection: AsyncConnection, dialect: BackendDialect, project_id: uuid.UUID) -> None:
+    def __init__(
+        self, connection: AsyncConnection, dialect: BackendDialect, project_id: uuid.UUID, *, may_write: bool
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._project_id = project_id
+        self._may_write = may_write
         self._fair_lock = asyncio.Lock()
         self._status = TransactionStatus.OPEN
 
@@ -75,8 +78,17 @@ class TransactionExecutor:
     def status(self) -> TransactionStatus:
         return self._status
 
-    def finish(self) -> None:
-        self._status = TransactionStatus.FINISHED
+    async def finish(self) -> bool:
+        """Let the running operation end, because it uses the connection; those that wait are refused.
+
+        Returns:
+            Whether the transaction may commit.
+        """
+        before, self._status = self._status, TransactionStatus.FINISHED
+        async with self._fair_lock:
+            is_poisoned = TransactionStatus.POISONED in {before, self._status}
+            self._status = TransactionStatus.FINISHED
+        return not is_poisoned
 
     def poison(self) -> None:
         self._status = TransactionStatus.POISONED
@@ -84,6 +96,8 @@ class TransactionExecutor:
     @asynccontextmanager
     async def operation(self, domain: str, *, writes: bool = False) -> AsyncIterator[AsyncConnection]:
         refuse_inner_operation()
+        if writes and not self._may_write:
+            raise ScopeMisused("A snapshot only reads; write on the project or in a transaction.")
         async with self._fair_lock:
             self._require_open()
             token = _current_operation.set(self)
@@ -97,11 +111,14 @@ class TransactionExecutor:
         if self._status is TransactionStatus.FINISHED:
             raise ScopeMisused
         if self._status is TransactionStatus.POISONED:
-            raise StorageError(
-                "The transaction failed earlier and was given up; start a new one.",
-                backend=self._dialect.backend,
-                project_id=str(self._project_id),
-            )
+            self.refuse()
+
+    def refuse(self) -> NoReturn:
+        raise StorageError(
+            "The transaction failed earlier and was given up; start a new one.",
+            backend=self._dialect.backend,
+            project_id=str(self._project_id),
+        )
 
     @asynccontextmanager
     async def _savepoint(self, domain: str, *, writes: bool) -> AsyncIterator[None]:
@@ -170,23 +187,24 @@ class ProjectExecutor:
             _current_operation.reset(token)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[TransactionExecutor]:
-        """One transaction over many operations."""
+    async def transaction(self, *, writes: bool = True) -> AsyncIterator[TransactionExecutor]:
+        """One transaction over many operations; without `writes` a snapshot for reading."""
         if self._is_closed:
             raise StorageClosed(backend=self._dialect.backend, project_id=str(self._project_id))
-        if _current_transaction.get() is not None:
+        if _is_in_transaction():
             raise NestedTransaction
         refuse_inner_operation()
         try:
-            async with self._source.begin(writes=True) as connection:
-                executor = TransactionExecutor(connection, self._dialect, self._project_id)
+            async with self._source.begin(writes=writes) as connection:
+                executor = TransactionExecutor(connection, self._dialect, self._project_id, may_write=writes)
                 token = _current_transaction.set(executor)
                 try:
                     yield executor
-                    executor._require_open()  # noqa: SLF001 - a poisoned transaction must not commit
                 finally:
                     _current_transaction.reset(token)
-                    executor.finish()
+                    may_commit = await executor.finish()
+                if not may_commit:
+                    executor.refuse()
         except LcmError:
             raise
         except Exception as error:  # noqa: BLE001 - the one place where driver errors are translated
@@ -195,8 +213,14 @@ class ProjectExecutor:
     def _require_usable(self) -> None:
         if self._is_closed:
             raise StorageClosed(backend=self._dialect.backend, project_id=str(self._project_id))
-        if _current_transaction.get() is not None:
+        if _is_in_transaction():
             raise ScopeMisused("Inside a transaction use the transaction's own repositories, not those of the project.")
+
+
+def _is_in_transaction() -> bool:
+    """A task started inside a transaction may outlive it; it is then free again."""
+    current = _current_transaction.get()
+    return current is not None and current.status is not TransactionStatus.FINISHED
 
 
 def refuse_inner_operation() -> None:

@@ -19,6 +19,7 @@ from lcm.files.permissions import open_private, safe_errors
 from lcm.identity.machine import Machine
 from lcm.ids import uuid7
 from lcm.migrations.runner import is_at_head, migrate_sqlite
+from lcm.storage.sqlite.engine import identity_of, require_identity
 from lcm.storage.sqlite.errors import translate
 from lcm.tables.types import to_microseconds
 
@@ -43,6 +44,17 @@ def create_database(path: Path, root: str, machine: Machine, clock: Clock) -> No
         fsync_directory(path.parent)
 
 
+def finish_creation(path: Path) -> None:
+    """Remove the other name of a file whose maker has linked it in but not yet, or never, removed that name."""
+    with safe_errors("Opening the project database"):
+        found = path.lstat()
+        if found.st_nlink == 1:
+            return
+        for beside in path.parent.glob(f".{path.name}.*.new"):
+            if _is_same(beside, found):
+                beside.unlink(missing_ok=True)
+
+
 def prepare_database(path: Path, machine: Machine, clock: Clock) -> ProjectRow:
     """Bring an existing file to the head revision and read whose it is."""
     with _connected(path) as connection:
@@ -54,6 +66,7 @@ def prepare_database(path: Path, machine: Machine, clock: Clock) -> ProjectRow:
 
 def read_project(path: Path) -> ProjectRow:
     """Whose file this is, without changing anything."""
+    finish_creation(path)
     with _connected(path) as connection:
         return _read_project(connection)
 
@@ -107,9 +120,11 @@ def _read_project(connection: sqlite3.Connection) -> ProjectRow:
 
 @contextmanager
 def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+    before = identity_of(path)
     try:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=15.0)
         try:
+            require_identity(path, before)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = FULL")
             yield connection
@@ -117,6 +132,13 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
             connection.close()
     except sqlite3.Error as error:
         raise translate(error, project_id=None, domain="factory") from None
+
+
+def _is_same(path: Path, expected: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), expected)
+    except FileNotFoundError:
+        return False
 
 
 def _fsync(path: Path) -> None:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Insert, Integer, bindparam, func, literal, literal_column, select, text
+from sqlalchemy import ColumnElement, Insert, Integer, bindparam, cast, func, literal, literal_column, select, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import LargeBinary, NullType
@@ -40,6 +40,9 @@ class SqliteDialect:
             return column.in_(_slices([each.bytes if isinstance(each, uuid.UUID) else each for each in values]))
         each = func.json_each(bindparam(None, json.dumps(list(values)), unique=True)).table_valued("value")
         return column.in_(select(each.c.value))
+
+    def text_bytes(self, column: ColumnElement[Any]) -> ColumnElement[bytes]:
+        return cast(column, LargeBinary)
 
     def insert_or_skip(self, table: Any) -> Insert:
         return sqlite.insert(table).on_conflict_do_nothing()

@@ -15,12 +15,16 @@ from urllib.parse import quote
 import aiosqlite
 from sqlalchemy import event
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from lcm.errors import StorageError, StorageUnavailable
 from lcm.files.locks import FileLock
+from lcm.log import get_logger
 from lcm.storage.sqlite.errors import BACKEND
+
+log = get_logger(__name__)
 
 BUSY_TIMEOUT_MS = 15_000
 LOCK_TIMEOUT_S = 60.0
@@ -89,11 +93,17 @@ class ProjectFile:
             await self._checkpoint()
 
     async def _checkpoint(self) -> None:
-        """On the driver's connection: SQLAlchemy would begin a transaction first, and then nothing is checkpointed."""
-        async with self._engine.connect() as connection:
-            driver = await _driver_of(connection)
-            cursor = await driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            await cursor.close()
+        """On the driver's connection: SQLAlchemy would begin a transaction first, and then nothing is checkpointed.
+
+        What was committed stays committed when the log cannot be folded now (full disk); a later checkpoint does it.
+        """
+        try:
+            async with self._engine.connect() as connection:
+                driver = await _driver_of(connection)
+                cursor = await driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                await cursor.close()
+        except (sqlite3.Error, SQLAlchemyError) as error:
+            log.warning("checkpoint_failed", backend=BACKEND, code=getattr(error, "sqlite_errorcode", None))
 
 
 async def _driver_of(connection: AsyncConnection) -> aiosqlite.Connection:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from lcm.errors import IdentityConflict, InvalidInput, LcmError, StorageError, StorageUnavailable
+from lcm.errors import IdentityConflict, InvalidInput, LcmError, OutOfRange, StorageError, StorageUnavailable
 
 BACKEND = "sqlite"
 
@@ -49,9 +49,12 @@ def translate(error: BaseException, *, project_id: str | None, domain: str) -> B
     """An error of lcm for one of the driver or the pool; anything else comes back unchanged."""
     if isinstance(error, PoolTimeout):
         return StorageUnavailable(_BUSY, backend=BACKEND, project_id=project_id, domain=domain)
-    cause = error.orig if isinstance(error, DBAPIError) else error
+    cause = error.orig if isinstance(error, StatementError) else error
+    if isinstance(cause, OverflowError):
+        return OutOfRange("integer")
     if not isinstance(cause, sqlite3.Error):
-        return error
+        # A value that could not be bound: SQLAlchemy's error carries the statement.
+        return InvalidInput("A value has the wrong type.") if isinstance(error, StatementError) else error
     code = getattr(cause, "sqlite_errorcode", None)
     if code in _CONSTRAINTS:
         kind, message = _CONSTRAINTS[code]

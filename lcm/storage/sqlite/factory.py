@@ -11,7 +11,7 @@ from lcm.files.durable import ensure_private_dir
 from lcm.identity.machine import load_or_create_machine
 from lcm.identity.project import project_folder
 from lcm.storage.contracts.health import Health, HealthStatus
-from lcm.storage.sqlite.creation import create_database, prepare_database, read_project
+from lcm.storage.sqlite.creation import create_database, finish_creation, prepare_database, read_project
 from lcm.storage.sqlite.engine import identity_of, require_identity
 from lcm.storage.sqlite.errors import BACKEND
 from lcm.storage.sqlite.project import SqliteProject
@@ -79,12 +79,13 @@ class SqliteFactory:
         create_database(path, root, load_or_create_machine(self._home, clock=self._clock), self._clock)
 
     async def _open_file(self, path: Path) -> SqliteProject:
+        await asyncio.to_thread(finish_creation, path)
         identity = identity_of(path)
         machine = await asyncio.to_thread(load_or_create_machine, self._home, clock=self._clock)
         row = await asyncio.to_thread(prepare_database, path, machine, self._clock)
         require_identity(path, identity)
         project = SqliteProject(path, row, machine, self._clock)
-        self._open.add(project)
+        self._open = {each for each in self._open if not each.is_closed} | {project}
         return project
 
     def _roots(self) -> list[str]:

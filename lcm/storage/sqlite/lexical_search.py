@@ -11,17 +11,20 @@ from sqlalchemy import table as sql_table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
+from lcm.domain.cjk import character_pairs
 from lcm.domain.messages import Role
 from lcm.storage.contracts.lexical_search import MatchQuery, Preselection, SearchFilters, TextKind, TextRow
 from lcm.storage.core import rows
 from lcm.storage.core.dialect import Query
 from lcm.storage.core.transaction import Executor
-from lcm.storage.sqlite.search_index import DERIVATION_VERSION, cjk_pairs, derive, insert_statement
+from lcm.storage.sqlite.search_index import DERIVATION_VERSION, derive, insert_statement
 from lcm.text import require_safe, require_safe_integer
 
 DOMAIN = "lexical-search"
 _REBUILD_BATCH = 500
 _MAX_FINDINGS = 100
+#: SQLite refuses patterns above 50,000 bytes.
+_LONGEST_PATTERN = 10_000
 
 _INDEXES = {
     TextKind.MESSAGE: sql_table("messages_fts", sql_column("rowid"), sql_column("words"), sql_column("cjk")),
@@ -33,7 +36,7 @@ def match_expression(query: MatchQuery) -> str:
     """An FTS5 expression in which every term is a quoted string, so no character of it is syntax."""
     terms = [_quoted("words", [word]) for word in query.words]
     terms += [_quoted("words", list(phrase)) for phrase in query.phrases]
-    terms += [_quoted("cjk", cjk_pairs(run)) for run in query.cjk]
+    terms += [_quoted("cjk", character_pairs(run)) for run in query.cjk]
     return (" AND " if query.require_all else " OR ").join(terms)
 
 
@@ -181,6 +184,9 @@ _BASE = {TextKind.MESSAGE: ("messages", "message_id"), TextKind.SUMMARY: ("summa
 def _text_rows(executor: Executor, kind: TextKind, filters: SearchFilters) -> Query:
     query = _message_rows(executor) if kind is TextKind.MESSAGE else _summary_rows(executor)
     columns = query.selected_columns
+    for name in ("since", "until"):
+        if getattr(filters, name) is not None:
+            rows.require_aware(name, getattr(filters, name))
     if filters.conversation_id is not None:
         query = query.where(columns.conversation_id == filters.conversation_id)
     if filters.session_id is not None:
@@ -234,8 +240,8 @@ def _summary_rows(executor: Executor) -> Query:
 
 
 def _contains(content: ColumnElement[str], part: str) -> ColumnElement[bool]:
-    """`LIKE` folds the case of ASCII letters only; a text with a wildcard is compared literally by `instr`."""
-    if "%" in part or "_" in part:
+    """`LIKE` folds the case of ASCII letters only; a text with a wildcard, or a long one, is compared by `instr`."""
+    if "%" in part or "_" in part or len(part) > _LONGEST_PATTERN:
         return func.instr(func.lower(content), func.lower(part)) > 0
     return content.like(f"%{part}%")
 

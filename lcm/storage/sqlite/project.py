@@ -55,6 +55,10 @@ class SqliteProject(CoreProject):
     def root(self) -> str:
         return self._root
 
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
     async def health(self) -> Health:
         status, detail = await self._probe()
         if self._is_closed:  # closing won while the probe ran: say nothing but that

@@ -9,26 +9,20 @@ from typing import Any
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from lcm.domain.cjk import CJK, character_pairs
 from lcm.storage.core.dialect import IndexedText
 
 #: Grows when `derive` changes; an index filled by another version is dropped and refilled, never patched.
 DERIVATION_VERSION = 1
 
-_CJK = re.compile(
-    "[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
-)
+_CJK_RUN = re.compile(f"[{CJK}]+")
 
 
 def derive(content: str) -> tuple[str, str]:
     """The indexed columns of a text: its words, and its CJK runs as overlapping pairs of characters."""
     if content.isascii():
         return content, ""
-    return content, " ".join(pair for run in _CJK.findall(content) for pair in cjk_pairs(run))
-
-
-def cjk_pairs(run: str) -> list[str]:
-    """`日本語` gives `日本`, `本語`; a single character stays alone."""
-    return [run] if len(run) == 1 else [run[n : n + 2] for n in range(len(run) - 1)]
+    return content, " ".join(pair for run in _CJK_RUN.findall(content) for pair in character_pairs(run))
 
 
 def insert_statement(table: str) -> TextClause:

@@ -18,9 +18,15 @@ from lcm.domain.records import (
     UnusedRecord,
 )
 from lcm.transcripts.parse.claude_chain import PromptChain
-from lcm.transcripts.parse.claude_copies import QueuedPrompts
+from lcm.transcripts.parse.claude_copies import QueuedPrompts, QueuedText
 from lcm.transcripts.parse.claude_facts import FactFinder
-from lcm.transcripts.parse.claude_messages import kind_of, message_text, read_message
+from lcm.transcripts.parse.claude_messages import (
+    kind_of,
+    message_text,
+    read_message,
+    read_queued_text,
+    record_time,
+)
 from lcm.transcripts.parse.claude_threads import OpenCalls, ThreadFinder
 from lcm.transcripts.parse.claude_values import line_id, text_of
 
@@ -34,8 +40,8 @@ class ClaudeParser:
     """Parser of one file of a session or of one subagent.
 
     Without state it may keep the ids of the whole file in memory; `state()` is bounded, and a parser made from it
-    answers `HistoryNeeded` where ids before it would decide: a typed prompt that does not follow on what it knows, an
-    inline sidechain line with an unknown parent.
+    answers `HistoryNeeded` where what came before it would decide: a typed prompt that does not follow on what it
+    knows, an inline sidechain line with an unknown parent, a text taken from the queue that was put there before.
 
     Args:
         state: what an earlier parser's `state()` gave; None or empty for the start of a file.
@@ -47,7 +53,7 @@ class ClaudeParser:
         self._threads = ThreadFinder(saved.get("threads", {}), fallback_session_id=fallback_session_id)
         self._facts = FactFinder(saved.get("facts", {}))
         self._calls = OpenCalls(saved.get("calls", []))
-        self._queued = QueuedPrompts(saved.get("queued", []))
+        self._queued = QueuedPrompts(saved.get("queued"))
         self._chain = PromptChain(saved.get("chain"), is_resumed=bool(saved))
 
     def state(self) -> JsonObject:
@@ -74,18 +80,34 @@ class ClaudeParser:
             yield self._facts.find_title(line, record, session_id) or UnusedRecord(line, kind_of(record))
         elif kind in _MESSAGE_TYPES or text_of(record.get("uuid")) is not None:
             yield from self._placed_items(line, record)
+        elif kind == "queue-operation":
+            yield self._queue_item(line, record)
         else:
-            self._watch_queue(record)
             yield UnusedRecord(line, kind_of(record))
 
-    def _watch_queue(self, record: JsonObject) -> None:
-        content = record.get("content")
-        if (
-            record.get("type") == "queue-operation"
-            and record.get("operation") == "enqueue"
-            and isinstance(content, str)
-        ):
-            self._queued.enqueue(text_of(record.get("sessionId")) or self._threads.last.session_id, content)
+    def _queue_item(self, line: int, record: JsonObject) -> ParsedItem:
+        """A text removed from the queue without having come as a record was handed to the model without one."""
+        unused = UnusedRecord(line, kind_of(record))
+        session_id = text_of(record.get("sessionId")) or self._threads.last.session_id
+        content = text_of(record.get("content"))
+        match record.get("operation"):
+            case "enqueue" if content is not None:
+                self._queued.enqueue(session_id, content, record_time(record))
+            case "dequeue":
+                self._queued.take(session_id, content)
+            case "popAll":
+                self._queued.empty(session_id)
+            case "remove":
+                entry = self._queued.take(session_id, content)
+                if entry is not None and not entry.is_delivered:
+                    return self._removed_text(line, entry) or unused
+        return unused
+
+    def _removed_text(self, line: int, entry: QueuedText) -> ParsedItem | None:
+        if entry.text is None:
+            return HistoryNeeded(line)
+        message = read_queued_text(line, Thread(entry.session_id), entry.text, entry.at)
+        return None if message is None else self._without_copy(message)
 
     def _placed_items(self, line: int, record: JsonObject) -> Iterator[ParsedItem]:
         thread = self._threads.place(line, record)
@@ -95,6 +117,7 @@ class ClaudeParser:
         item = read_message(line, record, thread)
         if isinstance(item, MessageRecord):
             item = self._without_copy(item)
+            self._note_delivered(item)
         is_prompt = isinstance(item, MessageRecord) and item.is_prompt
         if is_prompt and not self._chain.is_placeable(line_id(record.get("parentUuid"))):
             yield HistoryNeeded(line)
@@ -114,6 +137,11 @@ class ClaudeParser:
         if not self._queued.deliver(message.thread.session_id, message_text(message.blocks), message.item_type):
             return message
         return replace(message, exclusion=Exclusion.DUPLICATE, is_prompt=False)
+
+    def _note_delivered(self, message: MessageRecord) -> None:
+        if message.role is Role.USER and message.thread.agent_id is None:
+            texts = [block.text for block in message.blocks if block.part_type is PartType.TEXT]
+            self._queued.note_delivered(message.thread.session_id, {*texts, message_text(message.blocks)})
 
     def _links(self, message: MessageRecord, record: JsonObject) -> Iterator[SubagentLink]:
         """Links to subagents whose task or whose result this message is."""

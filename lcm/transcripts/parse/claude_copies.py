@@ -1,31 +1,78 @@
-"""Which of two records is the copy: a prompt queued while the agent worked can come as attachment and as user line."""
+"""Prompts typed while the agent worked: which of two records is the copy, and which text came as no record at all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 
+from lcm.domain.records import JsonObject
 from lcm.transcripts.parse.claude_values import text_digest, trim_oldest
 
 _LIMIT = 32
 
 
-class QueuedPrompts:
-    """Digests of the newest delivered prompts, each with the kind of record it came as; bounded.
+@dataclass(slots=True)
+class QueuedText:
+    """A text in the queue. `text` is None when it was queued before the state a parser was made from.
 
-    A text waits for its other copy until it is queued anew or, when it came as an attachment, until another prompt is
-    typed: the same words said again later are no copy.
+    The state must not hold the text: it is stored as it stands, and what a person typed may be a secret.
     """
 
-    def __init__(self, delivered: Iterable[tuple[str, str]] = ()) -> None:
-        self._delivered = dict(delivered)
+    session_id: str
+    digest: str
+    text: str | None = None
+    at: datetime | None = None
+    is_delivered: bool = False
 
-    def state(self) -> list[list[str]]:
-        """Pairs of digest and record kind, oldest first, at most 32."""
-        return [list(pair) for pair in self._delivered.items()]
 
-    def enqueue(self, session_id: str, text: str) -> None:
+class QueuedPrompts:
+    """The queue of every session, and digests of the newest delivered prompts with their kind of record; bounded.
+
+    A text waits for its other copy until it is queued anew or, when it came otherwise than as a user line, until
+    another prompt is typed: the same words said again later are no copy.
+    """
+
+    def __init__(self, state: JsonObject | None = None) -> None:
+        saved = state or {}
+        self._delivered: dict[str, str] = dict(saved.get("delivered", ()))
+        self._queue = [
+            QueuedText(session_id, digest, is_delivered=is_delivered)
+            for session_id, digest, is_delivered in saved.get("queue", ())
+        ]
+
+    def state(self) -> JsonObject:
+        """Digests only, oldest first, at most 32 of each kind."""
+        return {
+            "delivered": [list(pair) for pair in self._delivered.items()],
+            "queue": [[each.session_id, each.digest, each.is_delivered] for each in self._queue],
+        }
+
+    def enqueue(self, session_id: str, text: str, at: datetime | None) -> None:
         """A text was typed into the queue: what is delivered next is its first copy."""
-        self._delivered.pop(text_digest(session_id, text), None)
+        digest = text_digest(session_id, text)
+        self._delivered.pop(digest, None)
+        self._queue = [*self._queue, QueuedText(session_id, digest, text, at)][-_LIMIT:]
+
+    def take(self, session_id: str, text: str | None) -> QueuedText | None:
+        """Remove an entry: the one with this text, else one that was delivered, else the oldest of the session."""
+        entries = [each for each in self._queue if each.session_id == session_id]
+        if text is not None:
+            digest = text_digest(session_id, text)
+            entries = [each for each in entries if each.digest == digest]
+        entry = next((each for each in entries if each.is_delivered), next(iter(entries), None))
+        self._queue = [each for each in self._queue if each is not entry]
+        return entry
+
+    def empty(self, session_id: str) -> None:
+        """All texts of the session went back to where they are typed."""
+        self._queue = [each for each in self._queue if each.session_id != session_id]
+
+    def note_delivered(self, session_id: str, texts: Iterable[str]) -> None:
+        """A record with these texts came: what waits in the queue under one of them has arrived."""
+        digests = {text_digest(session_id, text) for text in texts} if self._queue else ()
+        for entry in self._queue:
+            entry.is_delivered = entry.is_delivered or entry.digest in digests
 
     def deliver(self, session_id: str, text: str, kind: str) -> bool:
         """Whether this prompt, a record of `kind`, is the second copy of one delivered as another kind."""

@@ -70,6 +70,26 @@ def message_text(blocks: tuple[Block, ...]) -> str:
     return "\n".join(block.text for block in blocks if block.part_type is PartType.TEXT)
 
 
+def record_time(record: JsonObject) -> datetime | None:
+    """The record's own time, aware UTC; None when missing or impossible."""
+    return _time(record.get("timestamp"))
+
+
+def read_queued_text(line: int, thread: Thread, text: str, at: datetime | None) -> MessageRecord | None:
+    """A text that was handed over from the queue without a record of its own; None when nobody typed it."""
+    if not _is_typed_text(text.strip()):
+        return None
+    return MessageRecord(
+        line=line,
+        thread=thread,
+        role=Role.USER,
+        blocks=read_blocks(text),
+        occurred_at=at,
+        item_type="queue-operation",
+        is_prompt=True,
+    )
+
+
 def _read_turn(line: int, record: JsonObject, thread: Thread) -> MessageRecord | UnusedRecord | SkippedLine:
     message = record.get("message")
     if not isinstance(message, dict):
@@ -133,7 +153,7 @@ def _message(
         thread=thread,
         role=role,
         blocks=blocks,
-        occurred_at=_time(record.get("timestamp")),
+        occurred_at=record_time(record),
         item_type=record["type"],
         native_uuid=native_uuid(record.get("uuid")),
         call_id=next((block.tool_call_id for block in blocks if block.tool_call_id is not None), None),
@@ -161,6 +181,8 @@ def _is_of_result(block: Block) -> bool:
 def _exclusion(record: JsonObject, thread: Thread, blocks: tuple[Block, ...]) -> Exclusion | None:
     if record.get("isCompactSummary") is True or (thread.agent_id or "").startswith(SUMMARIZER_PREFIX):
         return Exclusion.CLIENT_SUMMARY
+    if any(block.part_type is PartType.TOOL_RESULT for block in blocks):
+        return None  # without its result a call would stay unanswered
     if record.get("isMeta") is True or (blocks[0].part_type is PartType.TEXT and blocks[0].text.startswith(_CAVEATS)):
         return Exclusion.META
     return None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lcm.assembly.budget import BudgetPolicy, Selection, select_items
@@ -88,6 +88,18 @@ class TestSelectItems:
 
         assert not select_items(items, BudgetPolicy(20, 2)).is_final
 
+    def test_result_before_its_call_asks_for_older_items(self) -> None:
+        """A result may belong to an older call of the same id, which changes the groups that a token bound counts."""
+        items = [
+            make_item(0),
+            make_item(1, 30, role=Role.TOOL, results=("a",)),
+            make_item(2, 5, role=Role.ASSISTANT, calls=("a",)),
+            make_item(3, 30),
+        ]
+
+        assert not select_items(items, BudgetPolicy(40, 2, 40)).is_final
+
+    @settings(max_examples=400)
     @given(contexts(), POLICIES)
     def test_a_final_choice_from_newest_items_is_the_choice_from_all(
         self, items: list[ContextItem], policy: BudgetPolicy

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lcm.retrieval.terms import QueryTerms, camel_pieces, character_pairs, parse_query
+from lcm.domain.cjk import character_pairs
+from lcm.retrieval.terms import QueryTerms, camel_pieces, parse_query
 from lcm.storage.contracts.lexical_search import MatchQuery
 
 

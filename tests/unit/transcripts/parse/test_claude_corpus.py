@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ COUNTS = {
     "claude/long-lines-v2.0.5.jsonl": Expected(16, 143, 98, 15, 98, 98, 1),
     "claude/thinking-v2.0.24.jsonl": Expected(6, 75, 37, 3, 37, 37, 1),
     "claude/image-result-v2.0.26.jsonl": Expected(9, 16, 10, 4, 10, 10, 1),
-    "claude/compacted-v2.0.76.jsonl": Expected(21, 132, 48, 14, 48, 48, 2),
+    "claude/compacted-v2.0.76.jsonl": Expected(22, 132, 48, 15, 48, 48, 2),
     "claude/growing-v2.1.7/at-t1/session.jsonl": Expected(1, 16, 6, 1, 7, 6),
     "claude/growing-v2.1.7/at-t1/subagents/agent-a485154.jsonl": Expected(1, 23, 20, 0, 20, 20),
     "claude/growing-v2.1.7/at-t2/session.jsonl": Expected(1, 30, 14, 1, 14, 14),
@@ -72,7 +73,7 @@ UNUSED = {
     "claude/long-lines-v2.0.5.jsonl": {"file-history-snapshot": 33, "system/api_error": 5},
     "claude/compacted-v2.0.76.jsonl": {
         "file-history-snapshot": 18,
-        "queue-operation": 2,
+        "queue-operation": 1,
         "system/compact_boundary": 1,
     },
     "claude/growing-v2.1.7/at-t2/session.jsonl": {
@@ -118,11 +119,12 @@ class TestRealFiles:
 
     @pytest.mark.parametrize("name", COUNTS)
     def test_every_record_has_identity_and_time_and_none_is_a_rewind(self, name: str) -> None:
-        """Real records carry UUIDs and times; parallel results and compaction are no forks."""
+        """Real records carry UUIDs (all but a queued text) and times; parallel results and compaction are no forks."""
         items = parse(name)
         odd = [item for item in items if isinstance(item, Rewind | HistoryNeeded | SkippedLine)]
 
-        assert all(record.native_uuid and record.occurred_at for record in messages(items))
+        assert all(record.native_uuid or record.item_type == "queue-operation" for record in messages(items))
+        assert all(record.occurred_at for record in messages(items))
         assert odd == []
 
     @pytest.mark.parametrize("name", [name for name in COUNTS if "at-t1/session" not in name])
@@ -159,8 +161,17 @@ class TestRealFiles:
 
         assert sum(isinstance(item, UnusedRecord) for item in items) == 64
         assert len(messages(items)) == 24
-        assert exclusions == {Exclusion.META: 2, Exclusion.CLIENT_SUMMARY: 1}
+        assert exclusions == {Exclusion.CLIENT_SUMMARY: 1}
         assert not any(isinstance(item, SkippedLine | Rewind | HistoryNeeded) for item in items)
+
+
+    def test_a_queued_text_that_came_as_no_record_is_a_message(self) -> None:
+        """Typed while the agent worked (line 190) and taken over in mid-turn (line 193)."""
+        [record] = [each for each in messages(parse("claude/compacted-v2.0.76.jsonl")) if each.line == 193]
+
+        assert record.blocks[0].text == "no, add conversationId field, but set value from sessionId"
+        assert record.occurred_at == datetime(2026, 1, 7, 21, 8, 38, 458000, tzinfo=UTC)
+        assert (record.item_type, record.is_prompt, record.native_uuid) == ("queue-operation", True, None)
 
 
 class TestRealThreads:

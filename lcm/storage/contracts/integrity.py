@@ -1,0 +1,210 @@
+"""Raw rows for the proof: nothing is range-checked, so that a damaged row is read and named instead of failing.
+
+Everything here only reads. Pages are ordered; a page shorter than `limit` is the last one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from lcm.domain.large_files import LargeFile
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """A conversation; `base_message_owner` is the conversation that holds its base message, None when that is gone."""
+
+    conversation_id: int
+    session_id: str
+    base_conversation_id: int | None
+    base_message_id: int | None
+    base_message_owner: int | None
+    context_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A message part; the enumerated fields are what is stored, known to lcm or not."""
+
+    ordinal: int
+    part_type: str
+    content_start: int | None
+    content_end: int | None
+    text: str | None
+    tool_call_id: str | None
+    tool_name: str | None
+    is_error: bool | None
+    file_id: str | None
+    metadata: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveLeaf:
+    """A live link to a leaf, in one conversation."""
+
+    conversation_id: int
+    summary_key: uuid.UUID
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message with its parts and places.
+
+    Attributes:
+        content: None when the stored bytes are no UTF-8 text.
+        parts: by ordinal; None when one of their texts is no UTF-8 text.
+        item_count: context items of its own conversation that show it.
+        live_leaves: its live links in any conversation.
+    """
+
+    message_id: int
+    conversation_id: int
+    seq: int
+    role: str
+    content: str | None
+    token_count: int
+    ingest_key: bytes
+    identity_kind: str
+    identity_occurrence: int
+    exclusion: str | None
+    content_sha256: bytes
+    parts: tuple[PartRow, ...] | None
+    item_count: int
+    live_leaves: tuple[LiveLeaf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLink:
+    """A condensed summary's link to one that it merges."""
+
+    child_key: uuid.UUID
+    conversation_id: int
+    ordinal: int
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGroup:
+    """A leaf's message links of one kind, with sums over their messages.
+
+    Attributes:
+        message_owner: conversation of the messages; None when the messages are gone.
+        conversation_id, is_live: as the links say.
+        ordinal_sum: of all ordinals; with the lowest and the highest it shows gaps.
+    """
+
+    message_owner: int | None
+    conversation_id: int
+    is_live: bool
+    link_count: int
+    lowest_ordinal: int
+    highest_ordinal: int
+    ordinal_sum: int
+    token_count: int
+    earliest_at: datetime | None
+    latest_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """A summary with its links, without its text; `file_ids` are by ordinal."""
+
+    summary_key: uuid.UUID
+    summary_id: str
+    conversation_id: int
+    kind: str
+    depth: int
+    content_chars: int
+    token_count: int
+    earliest_at: datetime | None
+    latest_at: datetime | None
+    descendant_count: int
+    descendant_token_count: int
+    source_message_token_count: int
+    superseded_by_key: uuid.UUID | None
+    children: tuple[ChildLink, ...]
+    sources: tuple[SourceGroup, ...]
+    file_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """A context item.
+
+    Attributes:
+        message_owner, message_seq: place of the message it shows; None when it shows a summary or the message is gone.
+        leaf_keys: leaves linked to that message, live or not.
+    """
+
+    position: int
+    message_id: int | None
+    summary_key: uuid.UUID | None
+    message_owner: int | None
+    message_seq: int | None
+    leaf_keys: tuple[uuid.UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanRows:
+    """Rows whose owner is gone.
+
+    Attributes:
+        rows: what they are: messages, summaries, context items, large files, parts, links, file references.
+        owner: what is gone: conversation, message, summary.
+        owner_id: row id or key of the owner, as text.
+    """
+
+    rows: str
+    owner: str
+    owner_id: str
+    row_count: int
+
+
+class IntegrityRepository(Protocol):
+    async def list_conversations(self) -> list[ConversationRow]:
+        """All of the project, by conversation id."""
+        ...
+
+    async def list_messages(
+        self, conversation_id: int, *, after: tuple[int, int] | None = None, limit: int
+    ) -> list[MessageRow]:
+        """A page by (seq, message_id), behind that pair."""
+        ...
+
+    async def list_summaries(self, *, after: uuid.UUID | None = None, limit: int) -> list[SummaryRow]:
+        """A page of the project's summaries by key."""
+        ...
+
+    async def list_shown_summaries(self) -> list[tuple[int, uuid.UUID]]:
+        """(conversation id, summary key) of every context item that shows a summary, by (conversation, position)."""
+        ...
+
+    async def list_items(self, conversation_id: int, *, after: int | None = None, limit: int) -> list[ItemRow]:
+        """A page of a context by position."""
+        ...
+
+    async def list_files(
+        self, conversation_id: int | None = None, *, after: str | None = None, limit: int
+    ) -> list[LargeFile]:
+        """A page of large files of one conversation or the project, by file id."""
+        ...
+
+    async def find_file_digests(self, file_ids: Sequence[str]) -> Mapping[str, bytes]:
+        """SHA-256 of the bytes by file id; ids without a row are absent."""
+        ...
+
+    async def count_unanswered_calls(self, conversation_id: int | None = None) -> int:
+        """Tool calls of one conversation or the project that no result in the project answers."""
+        ...
+
+    async def list_counters(self) -> list[tuple[str, int]]:
+        """(name, value) of the counters that only grow, by name."""
+        ...
+
+    async def list_orphans(self, *, limit: int) -> list[OrphanRows]:
+        """Rows whose owner is gone, by kind of row; at most `limit` owners of each kind."""
+        ...

@@ -1,0 +1,100 @@
+"""One harmless call of every operation of every contract, for rules that hold for all of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+
+from lcm.domain.context import ItemRef
+from lcm.domain.ingest import Checkpoint
+from lcm.domain.large_files import NewLargeFile
+from lcm.domain.messages import Exclusion, Role
+from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus
+from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters
+from lcm.storage.contracts.project import Repositories
+from tests.factories import START, make_conversation, make_message, make_summary
+
+_KEY = uuid.UUID("01890000-0000-7000-8000-00000000beef")
+_DIGEST = b"d" * 32
+_FILE = NewLargeFile("file_1", 1, 1, _DIGEST, "files/file_1")
+_CALL = CallReservation(1, "leaf", "fake/model", "normal", 0, 1)
+_WORDS = MatchQuery(words=("hello",))
+_ALL = SearchFilters()
+
+OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
+    "conversations.create_conversation": lambda r: r.conversations.create_conversation(make_conversation()),
+    "conversations.get_or_create_conversation": lambda r: r.conversations.get_or_create_conversation(
+        make_conversation()
+    ),
+    "conversations.get_conversation": lambda r: r.conversations.get_conversation(1),
+    "conversations.find_by_key": lambda r: r.conversations.find_by_key(_KEY),
+    "conversations.find_newest_of_session": lambda r: r.conversations.find_newest_of_session("s"),
+    "conversations.list_of_session": lambda r: r.conversations.list_of_session("s"),
+    "conversations.list_conversations": lambda r: r.conversations.list_conversations(),
+    "conversations.list_overviews": lambda r: r.conversations.list_overviews(),
+    "conversations.update_conversation": lambda r: r.conversations.update_conversation(1),
+    "conversations.mark_bootstrapped": lambda r: r.conversations.mark_bootstrapped(1, START),
+    "conversations.append_messages": lambda r: r.conversations.append_messages(1, [make_message()]),
+    "conversations.create_messages": lambda r: r.conversations.create_messages(1, [make_message(seq=0)]),
+    "conversations.list_messages": lambda r: r.conversations.list_messages(1),
+    "conversations.get_message": lambda r: r.conversations.get_message(1),
+    "conversations.list_messages_by_id": lambda r: r.conversations.list_messages_by_id([1]),
+    "conversations.find_last_message": lambda r: r.conversations.find_last_message(1),
+    "conversations.find_last_seq": lambda r: r.conversations.find_last_seq(1),
+    "conversations.has_message": lambda r: r.conversations.has_message(1, Role.USER, "hello"),
+    "conversations.count_messages": lambda r: r.conversations.count_messages(1),
+    "conversations.count_messages_of_session": lambda r: r.conversations.count_messages_of_session("s"),
+    "conversations.create_parts": lambda r: r.conversations.create_parts(1, []),
+    "conversations.list_parts": lambda r: r.conversations.list_parts([1]),
+    "conversations.find_tool_results": lambda r: r.conversations.find_tool_results(["call-1"]),
+    "conversations.delete_messages": lambda r: r.conversations.delete_messages([1]),
+    "summaries.insert_summary": lambda r: r.summaries.insert_summary(make_summary(1)),
+    "summaries.link_messages": lambda r: r.summaries.link_messages(_KEY, [1]),
+    "summaries.link_children": lambda r: r.summaries.link_children(_KEY, [_KEY]),
+    "summaries.get_summary": lambda r: r.summaries.get_summary("sum_0"),
+    "summaries.list_by_key": lambda r: r.summaries.list_by_key([_KEY]),
+    "summaries.find_by_prefix": lambda r: r.summaries.find_by_prefix("sum_"),
+    "summaries.list_summaries": lambda r: r.summaries.list_summaries(1),
+    "summaries.list_recent": lambda r: r.summaries.list_recent(limit=1),
+    "summaries.list_children": lambda r: r.summaries.list_children(_KEY),
+    "summaries.list_uppers": lambda r: r.summaries.list_uppers(_KEY),
+    "summaries.list_messages": lambda r: r.summaries.list_messages(_KEY),
+    "summaries.list_subtree": lambda r: r.summaries.list_subtree(_KEY),
+    "context.list_items": lambda r: r.context.list_items(1),
+    "context.list_depths": lambda r: r.context.list_depths(1),
+    "context.count_tokens": lambda r: r.context.count_tokens(1),
+    "context.count_items": lambda r: r.context.count_items(1),
+    "context.append_messages": lambda r: r.context.append_messages(1, [1]),
+    "context.append_summary": lambda r: r.context.append_summary(1, _KEY),
+    "context.insert_messages_after": lambda r: r.context.insert_messages_after(1, None, [1]),
+    "context.find_place": lambda r: r.context.find_place(1, 1),
+    "context.find_nearest_place": lambda r: r.context.find_nearest_place(1, 1),
+    "context.replace_range": lambda r: r.context.replace_range(1, [ItemRef(message_id=1)], _KEY),
+    "context.exclude_messages": lambda r: r.context.exclude_messages(1, [1], Exclusion.META),
+    "context.copy_base": lambda r: r.context.copy_base(1, 1, 1),
+    "large_files.insert_file": lambda r: r.large_files.insert_file(_FILE),
+    "large_files.get_file": lambda r: r.large_files.get_file("file_1"),
+    "large_files.list_files": lambda r: r.large_files.list_files(),
+    "lexical_search.match_messages": lambda r: r.lexical_search.match_messages(_WORDS, _ALL, limit=1),
+    "lexical_search.match_summaries": lambda r: r.lexical_search.match_summaries(_WORDS, _ALL, limit=1),
+    "lexical_search.scan_messages": lambda r: r.lexical_search.scan_messages(["x"], _ALL, before_id=None, limit=1),
+    "lexical_search.scan_summaries": lambda r: r.lexical_search.scan_summaries(["x"], _ALL, before_id=None, limit=1),
+    "lexical_search.find_missing": lambda r: r.lexical_search.find_missing(),
+    "lexical_search.rebuild": lambda r: r.lexical_search.rebuild(),
+    "redaction_admin.add_counts": lambda r: r.redaction_admin.add_counts({"built_in": 1}),
+    "redaction_admin.get_counts": lambda r: r.redaction_admin.get_counts(),
+    "coordination.record_session_ingest": lambda r: r.coordination.record_session_ingest("s", 1),
+    "coordination.find_session_ingest": lambda r: r.coordination.find_session_ingest("s"),
+    "ingest.get_or_create_source": lambda r: r.ingest.get_or_create_source("claude", "a"),
+    "ingest.save_checkpoint": lambda r: r.ingest.save_checkpoint(1, Checkpoint(), expected_revision=0),
+    "ingest.reset_source": lambda r: r.ingest.reset_source(1, expected_revision=0),
+    "ingest.get_identity_salt": lambda r: r.ingest.get_identity_salt(),
+    "ingest.find_identities": lambda r: r.ingest.find_identities([_DIGEST]),
+    "ingest.find_tombstones": lambda r: r.ingest.find_tombstones([_DIGEST]),
+    "ingest.get_occurrences": lambda r: r.ingest.get_occurrences(1, [_DIGEST]),
+    "ingest.save_occurrences": lambda r: r.ingest.save_occurrences(1, {_DIGEST: 1}),
+    "ingest.record_places": lambda r: r.ingest.record_places(1, [(1, 0)]),
+    "model_calls.reserve": lambda r: r.model_calls.reserve(_CALL),
+    "model_calls.finish": lambda r: r.model_calls.finish(_KEY, CallOutcome(CallStatus.FAILED)),
+    "model_calls.list_calls": lambda r: r.model_calls.list_calls(),
+}
