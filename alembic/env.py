@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
+from alembic import context, util
 from sqlalchemy import URL, Connection, NullPool, create_engine, make_url
 from sqlalchemy.sql.schema import SchemaItem
 
-from alembic import context, util
 from lcm.errors import LcmError
 from lcm.migrations.runner import migrate_sqlite
 from lcm.tables.metadata import declare

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import html
 import json
 import os
 import re
@@ -13,10 +14,12 @@ import sys
 import tempfile
 import textwrap
 import time
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from click.testing import CliRunner
 from sample.make import Sample, make_sample
@@ -25,21 +28,24 @@ from lcm.cli.main import main as lcm_command
 from lcm.tokens import estimate_tokens
 
 BUDGET = 6_000
+WITHOUT_LIMIT = "1000000"
+TO_THE_MESSAGES = ("--depth", "99", "--messages", "--nested")
+SHOWN_CONTEXT_LINES = 14
 QUESTION = "Why did we choose the queue instead of retries?"
 ANSWER = "retries die with every deploy and one slow harbour fills the connection pool"
 #: The sample is small; with the defaults, made for sessions a hundred times as long, it would become two summaries.
 SMALL_SUMMARIES = {
-    "LCM_LEAF_CHUNK_TOKENS": "1000",
-    "LCM_LEAF_TARGET_TOKENS": "200",
-    "LCM_LEAF_MIN_FANOUT": "4",
-    "LCM_CONDENSED_TARGET_TOKENS": "400",
-    "LCM_CONDENSED_MIN_FANOUT": "3",
+    "LCM_LEAF_CHUNK_TOKENS": "1200",
+    "LCM_LEAF_TARGET_TOKENS": "250",
+    "LCM_LEAF_MIN_FANOUT": "3",
+    "LCM_CONDENSED_TARGET_TOKENS": "600",
+    "LCM_CONDENSED_MIN_FANOUT": "2",
 }
 WIDEST = 100
 NARROWEST = 80
-_TIME_RANGE = re.compile(r"^\d{4}-(\d\d-\d\d \d\d:\d\d) \S+ - \d{4}-(\d\d-\d\d \d\d:\d\d) \S+\s*")
-_PLACE = re.compile(r"\b\d+:\d+\b")
-_ASCII = str.maketrans({"…": "...", "→": "->", "├": "+", "└": "`", "─": "-", "│": "|", "·": "-", "×": "x", "✓": "ok"})
+_TIME_RANGE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d \S+ - \d{4}-\d\d-\d\d \d\d:\d\d \S+\s*")
+_HEAD_OF_MESSAGE = re.compile(r"\s*\[\d{4}-\d\d-\d\d \d\d:\d\d [^\]]+\] \w+ \d+:\d+$")
+_ASCII = str.maketrans({"…": "...", "→": "->", "├": "+", "└": "`", "─": "-", "│": "|", "✓": "ok"})
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
 
 Json = dict[str, Any]
@@ -78,13 +84,17 @@ class Page:
         self.line("")
         self.line(f"{self.steps}. {sentence}", _BOLD)
 
-    def command(self, words: Sequence[str], note: str = "") -> None:
+    def command(self, words: Sequence[str]) -> None:
         self.line("")
-        self.line(f"$ {shlex.join(words)}{note}", _CYAN)
+        self.line(f"$ {shlex.join(words)}", _CYAN)
 
-    def output(self, text: str) -> None:
+    def output(self, text: str, *, wrap: bool = False) -> None:
+        """Lines of a command; too long ones are cut, or go on below."""
         for line in text.rstrip("\n").split("\n"):
-            self.line(f"  {line}")
+            margin = " " * (2 + len(line) - len(line.lstrip()))
+            lines = textwrap.wrap(line, self.width, initial_indent="  ", subsequent_indent=margin) if wrap else []
+            for each in lines or [f"  {line}"]:
+                self.line(each)
 
     def closing(self, sentence: str) -> None:
         self.line("")
@@ -104,18 +114,17 @@ class Page:
 
 
 def clipped(text: str, width: int) -> str:
-    """The text on one line of at most `width` columns."""
-    flat = text.replace("\t", " ")
-    if columns_of(flat) <= width:
-        return flat
-    while columns_of(flat) > width - 1:
-        flat = flat[: -max(1, (columns_of(flat) - width) // 2)]
-    return f"{flat.rstrip()}…"
+    """The text in at most `width` columns."""
+    if columns_of(text) <= width:
+        return text
+    while columns_of(text) > width - 1:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
 def columns_of(text: str) -> int:
     """Columns on a terminal: CJK and emoji take two."""
-    return len(text) + sum(1 for character in text if character >= "\u1100" and not "\u2000" <= character <= "\u27ff")
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def abridged(text: str, keep: Callable[[str], bool]) -> str:
@@ -178,10 +187,11 @@ class Stage:
         require(isinstance(answer, dict), f"`lcm {words[0]} --json` prints one object")
         return dict(answer)
 
-    def show(self, *words: str, keep: Callable[[str], bool] | None = None) -> None:
+    def show(self, *words: str, keep: Callable[[str], bool] | None = None) -> str:
         self.page.command(["lcm", *words])
         text = self.run(*words)
-        self.page.output(abridged(text, keep) if keep else text)
+        self.page.output(abridged(text, keep) if keep else text, wrap=keep is not None)
+        return text
 
     @property
     def id(self) -> str:
@@ -190,9 +200,7 @@ class Stage:
 
 def show_import(stage: Stage) -> None:
     stage.page.step("Bring in every session that Claude Code has kept on this machine.")
-    stage.page.command(["lcm", "import"])
-    text = stage.run("import")
-    stage.page.output(text)
+    stage.show("import")
     figures = stage.ask("stats")
     messages, expected = figures["messages"], stage.sample.messages
     require(messages == expected, f"{expected} messages should be stored, not {messages}")
@@ -225,58 +233,45 @@ def show_compaction(stage: Stage) -> None:
         "Without a model the offline summarizer picks the telling lines; with LCM_SUMMARY_MODEL a model writes them."
         " The sample is short, so the summaries are made small:"
     )
-    stage.page.command(["export", *(f"{name}={value}" for name, value in list(SMALL_SUMMARIES.items())[:2])], " ...")
-    stage.page.command(["lcm", "compact"])
-    result, text = _compacted(stage)
-    stage.page.output(text)
-    before, after = result["tokens_before"], result["tokens_after"]
-    stage.tokens_before = before
+    stage.page.line("")
+    for name, value in SMALL_SUMMARIES.items():
+        stage.page.line(f"$ export {name}={value}", _CYAN)
+    stage.show("compact")
+    before = stage.tokens_before = stage.conversation["context_tokens"]
+    listed = stage.ask("conversations")["conversations"]
+    stage.conversation = next(each for each in listed if each["relation"] == "root")
+    after = stage.conversation["context_tokens"]
     require(after * 4 < before, f"the context should shrink to less than a quarter, but went from {before} to {after}")
     stage.page.closing(
-        f"{before:,} → {after:,} tokens: {before / after:.1f} times smaller, by {result['summaries_created']} summaries."
+        f"{before:,} → {after:,} tokens: {before / after:.1f} times smaller, by {stage.conversation['summaries']}"
+        " summaries."
     )
-
-
-def _compacted(stage: Stage) -> tuple[Json, str]:
-    """The result of the session's compaction, and what the command prints."""
-    text = stage.run("compact")
-    overview = _overview(stage)
-    result = {
-        "tokens_before": stage.conversation["context_tokens"],
-        "tokens_after": overview["context_tokens"],
-        "summaries_created": overview["summaries"],
-    }
-    stage.conversation = overview
-    return result, text
-
-
-def _overview(stage: Stage) -> Json:
-    listed = stage.ask("conversations")["conversations"]
-    return dict(next(each for each in listed if each["conversation_id"] == stage.conversation["conversation_id"]))
 
 
 def show_dag(stage: Stage) -> None:
     stage.page.step("Look at the DAG: summaries of summaries of messages.")
-    context = stage.ask("context", stage.id, "--budget", "1000000")
-    ids = [each["ref"]["summary_id"] for each in context["messages"] if "summary_id" in each["ref"]]
-    for each in ids:
-        tree = stage.ask("expand", each, "--depth", "99", "--messages", "--nested")["tree"]
-        stage.roots.append(tree)
-        stage.page.command(["lcm", "expand", each, "--depth", "99", "--nested"])
-        stage.page.output("\n".join(_drawn(tree)))
+    context = stage.ask("context", stage.id, "--budget", WITHOUT_LIMIT)
+    for each in context["messages"]:
+        summary = each["ref"].get("summary_id")
+        if summary is not None:
+            tree = stage.ask("expand", summary, *TO_THE_MESSAGES)["tree"]
+            stage.roots.append(tree)
+            stage.page.command(["lcm", "expand", summary, "--depth", "99", "--nested"])
+            stage.page.output("\n".join(_drawn(tree, 3 * _depth(tree))))
     depth, leaves = max(map(_depth, stage.roots)), sum(1 for root in stage.roots for _ in _leaves(root))
     require(depth >= 2, f"the DAG should be at least two levels high, but has {depth}")
-    stage.page.closing(f"{leaves} leaves in a DAG of depth {depth}; each message is below exactly one leaf.")
+    stage.page.closing(f"{leaves} leaves in a DAG of depth {depth}, drawn here from the command's --json.")
 
 
-def _drawn(node: Json, lead: str = "", below: str = "") -> Iterator[str]:
-    """A tree, one line a summary: id, tokens, what it covers, how it begins."""
-    snippet = _TIME_RANGE.sub("", node["snippet"])
-    covered = f"{len(node['messages'])} messages" if node["messages"] else f"{len(node['children'])} summaries"
-    yield f"{lead}{node['summary_id']}  {node['token_count']} tokens, {covered}  {snippet}"
+def _drawn(node: Json, room: int, lead: str = "", below: str = "") -> Iterator[str]:
+    """A tree, one line a summary: id, tokens, what it is made from, how it begins."""
+    begins = _TIME_RANGE.sub("", node["snippet"])
+    made_from = f"{len(node['messages'])} messages" if node["messages"] else f"{len(node['children'])} summaries"
+    margin = " " * (room - len(lead))
+    yield f"{lead}{node['summary_id']}{margin} {node['token_count']:>5} tokens {made_from:>12}  {begins}"
     for at, child in enumerate(node["children"]):
         is_last = at + 1 == len(node["children"])
-        yield from _drawn(child, below + ("└─ " if is_last else "├─ "), below + ("   " if is_last else "│  "))
+        yield from _drawn(child, room, below + ("└─ " if is_last else "├─ "), below + ("   " if is_last else "│  "))
 
 
 def _leaves(node: Json) -> Iterator[Json]:
@@ -293,16 +288,24 @@ def _depth(node: Json) -> int:
 def show_context(stage: Stage) -> None:
     stage.page.step("Give a model what it needs: summaries first, then the newest messages, within a budget.")
     words = ("context", stage.id, "--budget", str(BUDGET))
-    stage.page.command(["lcm", *words], "   # here one line an item")
+    stage.show(*words, keep=_first_lines(SHOWN_CONTEXT_LINES))
     context = stage.ask(*words)
+    stage.page.line("")
+    stage.page.paragraph("The same, one line an item, with its tokens:")
+    stage.page.line("")
     stage.page.output("\n".join(map(_item_line, context["messages"])))
     used = context["token_count"]
     require(used <= BUDGET and not context["over_budget"], f"the context should fit {BUDGET} tokens, but takes {used}")
     require(context["items_included"] == context["items_total"], "nothing should have to be dropped")
     stage.page.closing(
-        f"{used:,} of {BUDGET:,} tokens: the model knows both days and has the last {context['tail_items']} messages"
+        f"{used:,} of {BUDGET:,} tokens: the model knows both days, and the last {context['tail_items']} messages"
         f" word by word. The session itself has {stage.tokens_before:,} tokens and would not fit."
     )
+
+
+def _first_lines(count: int) -> Callable[[str], bool]:
+    left = iter(range(count))
+    return lambda _: next(left, None) is not None
 
 
 def _item_line(message: Json) -> str:
@@ -310,7 +313,7 @@ def _item_line(message: Json) -> str:
     tokens = estimate_tokens(text)
     summary = message["ref"].get("summary_id")
     if summary is not None:
-        told = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+        told = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
         return f"{tokens:>5}  summary {summary}  {_TIME_RANGE.sub('', told)}"
     return f"{tokens:>5}  {message['role']:<9} {' '.join(message['ref']['messages'])}  {' '.join(text.split())}"
 
@@ -326,120 +329,151 @@ def _block_text(block: Json) -> str:
 
 
 def show_search(stage: Stage) -> str:
-    """Returns the id of the best summary."""
+    """Returns the id of the highest summary that was found."""
     stage.page.step("Ask in plain language.")
-    stage.show("search", QUESTION, "--limit", "4")
-    hits = stage.ask("search", QUESTION, "--limit", "4")["hits"]
-    summary = next((hit["summary_id"] for hit in hits if hit["summary_id"]), None)
-    require(summary is not None, "the search should find a summary")
-    words = {hit["id"]: hit["snippet"] for hit in hits}
-    require(any("queue" in snippet for snippet in words.values()), "the search should find the decision")
-    stage.page.closing(f"{len(hits)} hits, the best with relevance {hits[0]['relevance']:.2f}; summary {summary} is one.")
-    return str(summary)
+    words = ("search", QUESTION, "--limit", "4")
+    stage.show(*words)
+    hits = stage.ask(*words)["hits"]
+    summaries = [hit for hit in hits if hit["summary_id"]]
+    require(len(summaries) > 0, "the search should find a summary")
+    require("queue" in hits[0]["snippet"], "the search should find the decision first")
+    highest = max(summaries, key=lambda hit: int(hit["depth"]))
+    stage.page.closing(
+        f"{len(hits)} hits, the best with a relevance of {hits[0]['relevance']:.2f}: the messages themselves, and"
+        f" summaries above them such as {highest['summary_id']}."
+    )
+    return str(highest["summary_id"])
 
 
 def show_expansion(stage: Stage, summary: str) -> None:
-    stage.page.step("Open the summary again, down to the very message.")
-    words = ("expand", summary, "--depth", "99", "--messages", "--nested")
+    stage.page.step("Open that summary again, down to the very message.")
+    words = ("expand", summary, *TO_THE_MESSAGES)
     tree = stage.ask(*words)["tree"]
     path = _path_to(tree, ANSWER)
-    require(path is not None, "the decision should be below the summary that was found")
-    ids, message = path or ([], {})
-    place = f"{message['conversation_id']}:{message['seq']}"
-    stage.show(*words, keep=_on_path(ids, place))
-    require(ANSWER in message["content"], "the message should be there word by word")
-    stage.page.closing(
-        f"{' → '.join([*ids, place])}: the answer, word by word, {len(ids)} levels below a summary"
-        f" of {tree['token_count']} tokens."
-    )
+    if path is None:
+        raise Unexpected("the decision should be below the summary that was found")
+    stage.show(*words, keep=_on_path(path))
+    stage.page.closing(f"{' → '.join(path)}: the answer, word by word, from a summary of {tree['token_count']} tokens.")
 
 
-def _path_to(node: Json, text: str) -> tuple[list[str], Json] | None:
-    """Ids from the node down to the leaf whose messages hold the text as a prompt, and that message."""
+def _path_to(node: Json, text: str) -> list[str] | None:
+    """From the node down to the prompt that holds the text: ids of summaries, and the message's place at the end."""
     for message in node["messages"]:
         if text in message["content"] and message["role"] == "user":
-            return [node["summary_id"]], message
+            return [node["summary_id"], _place(message)]
     for child in node["children"]:
         found = _path_to(child, text)
         if found is not None:
-            return [node["summary_id"], *found[0]], found[1]
+            return [node["summary_id"], *found]
     return None
 
 
-def _on_path(ids: Sequence[str], place: str) -> Callable[[str], bool]:
-    """Keeps the lines of these summaries, and the message at this place with its text."""
+def _place(message: Json) -> str:
+    return f"{message['conversation_id']}:{message['seq']}"
+
+
+def _on_path(path: Sequence[str]) -> Callable[[str], bool]:
+    """Keeps the lines of the summaries of the path, and its message with all its text."""
     is_inside = False
 
     def keep(line: str) -> bool:
         nonlocal is_inside
-        if line.lstrip().startswith("[20") and _PLACE.search(line):
-            is_inside = place in line.split()
+        words = line.split()
+        if _HEAD_OF_MESSAGE.match(line):
+            is_inside = path[-1] in words
         elif line.lstrip().startswith("sum_"):
             is_inside = False
-            return line.split()[0] in ids
+            return words[0] in path
         return is_inside
 
     return keep
 
 
 def show_reach(stage: Stage) -> None:
-    """Every message is in one place: below a summary, in the fresh tail, or stored but left out on purpose."""
     stage.page.step("Count where the messages are.")
-    below = {(m["conversation_id"], m["seq"]) for root in stage.roots for leaf in _leaves(root) for m in leaf["messages"]}
-    tails: set[str] = set()
-    for conversation in stage.ask("conversations")["conversations"]:
-        shown = stage.ask("context", str(conversation["conversation_id"]), "--budget", "1000000")["messages"]
-        tails |= {place for each in shown for place in each["ref"].get("messages", ())}
-    left_out, stored = stage.sample.left_out, stage.sample.messages
-    found = len(below) + len(tails) + left_out
+    conversations = stage.ask("conversations")["conversations"]
+    stored = {f"{each['conversation_id']}:{seq}" for each in conversations for seq in range(each["messages"])}
+    below = [_place(message) for root in stage.roots for leaf in _leaves(root) for message in leaf["messages"]]
+    shown = [place for each in conversations for place in _places_in_context(stage, each)]
+    left_out = sorted(stored - {*below, *shown})
+    reasons = Counter(stage.ask("describe", place)["message"]["exclusion"] for place in left_out)
+    stage.page.line("")
     stage.page.output(
-        f"{len(below):>5}  below the summaries, opened one by one with lcm expand\n"
-        f"{len(tails):>5}  word by word in the context of the session and of its subagent\n"
-        f"{left_out:>5}  out of the context on purpose, searchable: a prompt that was edited, with what followed\n"
-        f"       it, and the client's own summary\n"
-        f"{found:>5}  of {stored}"
+        f"{len(below):>5}  below the summaries, opened with lcm expand\n"
+        f"{len(shown):>5}  word by word in the context of the session and of its subagent\n"
+        f"{reasons['rewound']:>5}  left out on purpose: a prompt that was edited, and what followed it\n"
+        f"{reasons['client_summary']:>5}  left out on purpose: the client's own summary of the first day"
     )
-    require(found == stored, f"all {stored} messages should be reachable, not {found}")
-    stage.page.closing(f"{found} of {stored} messages are reachable, each in exactly one place.")
+    require(None not in reasons, "a message outside the context should have a reason")
+    require(len(left_out) == stage.sample.left_out, f"{stage.sample.left_out} messages should be left out")
+    reached = len(below) + len(shown) + len(left_out)
+    require(reached == len(stored) == stage.sample.messages, f"{len(stored)} messages should be reached, not {reached}")
+    stage.page.closing(f"{reached} of {stage.sample.messages} messages are reachable, each in exactly one place.")
+
+
+def _places_in_context(stage: Stage, conversation: Json) -> Iterator[str]:
+    context = stage.ask("context", str(conversation["conversation_id"]), "--budget", WITHOUT_LIMIT)
+    for each in context["messages"]:
+        yield from each["ref"].get("messages", ())
 
 
 def show_secrets(stage: Stage) -> None:
     stage.page.step("Look for the secrets that were pasted with the .env file.")
-    stage.show("grep", "HARBOR_DATABASE_URL=postgresql", "--limit", "1")
-    planted = _occurrences(stage.sample.session_file, stage.sample)
-    files = [path for path in stage.home.rglob("*") if path.is_file()]
-    found = sum(_occurrences(path, stage.sample) for path in files)
-    size = sum(path.stat().st_size for path in files)
-    known = sum(path.read_bytes().count(b"outbox_events") for path in files)
-    stage.page.command(["grep", "-raFc", "-f", "the-four-secrets", "$LCM_HOME"])
-    stage.page.output(f"0 times in {len(files)} files, {size / 1e6:.1f} MB (outbox_events, a plain word: {known} times)")
-    require(planted >= len(stage.sample.secrets), "the transcript itself should hold the secrets")
-    require(known > 0, "the scan should find words that are no secret")
-    require(found == 0, f"no secret should be stored, but {found} were found")
-    stage.page.closing(f"{len(stage.sample.secrets)} secrets stand {planted} times in the transcript, 0 times in lcm.")
+    stage.show("grep", "HARBOR_DATABASE_URL=postgresql", "--scope", "messages")
+    secrets = [secret.encode() for secret in stage.sample.secrets.values()]
+    files = {stage.sample.session_file: "the transcript"}
+    files |= {path: f"lcm: {_short(path)}" for path in sorted(stage.home.rglob("*")) if path.is_file()}
+    found = {path: _occurrences(path, secrets) for path in files}
+    stage.page.line("")
+    stage.page.paragraph("All files byte by byte, for the secrets and for outbox_events, a word that is none:")
+    stage.page.line("")
+    for path, name in files.items():
+        stage.page.output(
+            f"{path.stat().st_size:>9,} bytes  secrets {found[path]:>2}"
+            f"  outbox_events {_occurrences(path, [b'outbox_events']):>3}  {name}"
+        )
+    planted = found.pop(stage.sample.session_file)
+    require(planted >= len(secrets), "the transcript itself should hold the secrets")
+    require(
+        _occurrences(max(found, key=lambda path: path.stat().st_size), [b"outbox_events"]) > 0, "the scan sees words"
+    )
+    require(not any(found.values()), "no secret should be stored")
+    stage.page.closing(f"{len(secrets)} secrets stand {planted} times in the transcript, and not once in lcm's files.")
 
 
-def _occurrences(path: Path, sample: Sample) -> int:
+def _short(path: Path) -> str:
+    """The end of a path, with the long digest before it cut."""
+    return (
+        f"{path.parent.name[:12]}…/{path.name[:24]}"
+        if len(path.parent.name) > 12
+        else f"{path.parent.name}/{path.name}"
+    )
+
+
+def _occurrences(path: Path, words: Sequence[bytes]) -> int:
     data = path.read_bytes()
-    return sum(data.count(secret.encode()) for secret in sample.secrets.values())
+    return sum(data.count(word) for word in words)
 
 
-def show_second_import(stage: Stage) -> None:
+def show_second_import(stage: Stage) -> str:
+    """Returns the digest over all messages before the second import."""
     stage.page.step("Import again: as often as you like, also while the agent works.")
     digest = stage.ask("verify")["content_digest"]
     stage.show("import")
-    figures = stage.ask("stats")
-    require(figures["messages"] == stage.sample.messages, "the second import should add nothing")
-    require(stage.ask("verify")["content_digest"] == digest, "the second import should change nothing")
-    stage.page.closing(f"0 new, still {figures['messages']} messages, and the same digest over all of them.")
+    messages = sum(each["messages"] for each in stage.ask("conversations")["conversations"])
+    require(messages == stage.sample.messages, "the second import should add nothing")
+    stage.page.closing(f"0 new: still {messages} messages.")
+    return str(digest)
 
 
-def show_proof(stage: Stage) -> None:
+def show_proof(stage: Stage, digest: str) -> None:
     stage.page.step("Have it proved.")
-    stage.show("verify")
-    proof = stage.ask("verify")
-    require(proof["ok"] is True, "the proof should find no fault")
-    stage.page.closing("Every message is whole, reachable and in exactly one place; the digest tells two stores apart.")
+    proof = stage.show("verify")
+    require(digest in proof, "the second import should not have changed what the messages say")
+    stage.page.closing(
+        "Every message is whole, reachable and in exactly one place. The digest over all contents is the one from"
+        " before the second import, and a store on another machine that read the same files has it too."
+    )
 
 
 def perform(stage: Stage) -> None:
@@ -458,8 +492,7 @@ def perform(stage: Stage) -> None:
     show_expansion(stage, show_search(stage))
     show_reach(stage)
     show_secrets(stage)
-    show_second_import(stage)
-    show_proof(stage)
+    show_proof(stage, show_second_import(stage))
     page.line("")
     page.line(f"All {page.steps} steps gave what they should, in {time.monotonic() - started:.1f} s.", _BOLD)
     page.line("Your own sessions: lcm import && lcm conversations")
@@ -477,18 +510,23 @@ def main() -> int:
     arguments = parser.parse_args()
     sys.addaudithook(refuse_network)
     folder = Path(tempfile.mkdtemp(prefix="lcm-demo-")).resolve()
+    project = folder / "harbor-api"
+    project.mkdir()
     try:
-        project = folder / "harbor-api"
-        project.mkdir()
         stage = Stage(folder, Page.of_stdout(), make_sample(folder / "claude", cwd=str(project)))
         with contextlib.chdir(project):
             perform(stage)
     except Unexpected as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # The reader went away (`ops/demo.sh | head`): the rest has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         if arguments.keep:
-            print(f"Kept: LCM_HOME={folder / 'lcm-home'}, the transcripts in {folder / 'claude'}")
+            print(
+                f"Kept; go on with: cd {project} && export LCM_HOME={folder}/lcm-home CLAUDE_CONFIG_DIR={folder}/claude"
+            )
         else:
             shutil.rmtree(folder, ignore_errors=True)
     return 0

@@ -48,13 +48,15 @@ make_environment() {
     python=$(find_python)
     echo "Installing packages into $environment (only when requirements change) ..." >&2
     rm -rf -- "$environment"
-    "$python" -m venv "$environment"
+    # Marked before it is filled: an interrupted installation must not look like somebody else's environment.
+    mkdir -p -- "$environment"
     : >"$environment/$stamp"
+    "$python" -m venv "$environment"
     for file in "$@"; do
         # The lists are complete, so that nothing is resolved; why the version of Python is ignored stands in one of them.
         install --require-hashes --ignore-requires-python -r "$file"
     done
-    "$environment/bin/python" -m compileall -q lcm
+    "$environment/bin/python" -m compileall -q lcm || :
     made_from "$@" >"$environment/$stamp"
 }
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+_LONGEST_HOLD_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class ModelAnswer:
     error: str = ""
     is_silent: bool = False
     closes_early: bool = False
+    drops: bool = False
+    held_until: threading.Event | None = None
     body: Mapping[str, Any] | None = None
     input_tokens: int = 100
     output_tokens: int = 20
@@ -100,6 +104,16 @@ def never_answers() -> ModelAnswer:
 def hangs_up() -> ModelAnswer:
     """The connection is closed in the middle of the answer."""
     return ModelAnswer(text="half of an answer", closes_early=True)
+
+
+def drops() -> ModelAnswer:
+    """The connection is closed without a byte of an answer."""
+    return ModelAnswer(drops=True)
+
+
+def held(answer: ModelAnswer, until: threading.Event) -> ModelAnswer:
+    """An answer that comes when the event is set, a minute later at most; other requests are answered meanwhile."""
+    return replace(answer, held_until=until)
 
 
 def sends(body: Mapping[str, Any]) -> ModelAnswer:
@@ -188,6 +202,11 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.owner.decide(request)
         if answer.is_silent:
             self.server.owner.wait_for_close()
+            return
+        if answer.held_until is not None:
+            answer.held_until.wait(_LONGEST_HOLD_S)
+        if answer.drops:
+            self.close_connection = True
             return
         self._send(answer, request)
 

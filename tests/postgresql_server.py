@@ -77,6 +77,14 @@ def running_server() -> Iterator[str]:
         shutil.rmtree(home)
 
 
+def _extract(archive: tarfile.TarFile, folder: str) -> None:
+    """Python 3.11.4 and newer refuse unsafe members by the filter; the archive is pinned by hash in any case."""
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, filter="data")
+    else:
+        archive.extractall(folder)
+
+
 def _unpacked(archive: Path) -> Path:
     # The server runs as another user when we are root, whose own cache that user may not enter.
     personal = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -85,7 +93,7 @@ def _unpacked(archive: Path) -> Path:
     if not target.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as scratch, tarfile.open(archive) as tar:
-            tar.extractall(scratch, filter="data")
+            _extract(tar, scratch)
             # Another process may have been faster; its copy is as good.
             if not target.is_dir():
                 Path(scratch, target.name).rename(target)

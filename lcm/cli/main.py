@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -72,7 +72,8 @@ class LazyGroup(click.Group):
         sys.exit(code)
 
     def _run(self, *arguments: Any, **more: Any) -> Any:
-        return super().main(*arguments, standalone_mode=False, **more)
+        main: Callable[..., Any] = super().main
+        return main(*arguments, standalone_mode=False, **more)
 
 
 def _tell(error: click.ClickException) -> int:
@@ -86,8 +87,7 @@ def _tell(error: click.ClickException) -> int:
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="lcm")
 def main() -> None:
-    """Lcm keeps every message of your coding sessions, compacts old ones into summaries that open again, and finds
-    every detail.
+    """Keep every message of your coding sessions, compact old ones into summaries that open again, find every detail.
 
     Start with `lcm import`, then `lcm conversations`.
     """

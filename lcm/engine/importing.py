@@ -239,8 +239,12 @@ class _FileImport:
             return
         lane = await self._lane(root)
         is_there = lane is not self._primary and item.line < lane.source.checkpoint.line_count
-        if not is_there:
+        if is_there:
+            return
+        try:
             lane.add(item)
+        except RecursionError:
+            self._told.add(SkippedLine(item.line, "nested too deeply"))
 
     async def _write(self, checkpoint: Checkpoint) -> None:
         """The other projects first: the primary's checkpoint says that all before it is stored everywhere."""

@@ -117,7 +117,7 @@ class Preparer:
             return block
         try:
             arguments = json.loads(block.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return block
         clean, found = self.scrubber.scrub_json(arguments)
         if not found:

@@ -28,7 +28,7 @@ from lcm.large_files.reference import mentioned_files
 from lcm.storage.contracts.integrity import ConversationRow, IntegrityRepository, MessageRow, OrphanRows, SummaryRow
 from lcm.storage.contracts.project import ProjectStorage
 
-_PAGE = 200
+_PAGE = 500
 
 #: What was looked at; `unanswered_tool_calls` and `unreferenced_large_files` are counted and are no faults.
 CHECKED = (

@@ -45,7 +45,7 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class SummaryAnswer:
-    """A usable text. Token figures are the provider's own, None when not given; cost in millionths, None when unknown."""
+    """A usable text. Token figures are the provider's own; cost in millionths; each None when unknown."""
 
     text: str
     input_tokens: int | None = None
@@ -77,7 +77,7 @@ class Summarizer(Protocol):
         Raises:
             EmptySummary: the provider answered without usable text (empty, cut by length, reasoning only); the caller
                 escalates.
-            SummarizerUnavailable: no answer after the retries, wrong key, or not configured; the caller changes nothing.
+            SummarizerUnavailable: no answer after the retries, wrong key, not configured; the caller changes nothing.
         """
         ...
 

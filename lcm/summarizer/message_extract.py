@@ -1,43 +1,49 @@
-"""What messages say, sorted without a model: requests, decisions, files, commands, errors, open items, last state."""
+"""What messages say, sorted without a model: requests, decisions, files, calls, errors, open items, and all the rest."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from lcm.summarizer.sections import (
-    ENTRY_CHARS,
-    STAMP,
-    TIME,
-    Entry,
-    Extract,
-    Section,
-    decision_weight,
-    is_error,
-    is_open,
-    sentences,
-    split_blocks,
-)
-from lcm.text import one_line
-from lcm.tokens import estimate_tokens
+from lcm.summarizer.cues import QUESTION, decision_weight, is_open
+from lcm.summarizer.salience import LEAST_INFORMATION, information
+from lcm.summarizer.sections import TIME, Entry, Extract, Section
+from lcm.summarizer.sentences import SENTENCE_ENDS, Form, Piece, cut_at_clause, sentences, split_blocks, unwrapped
+from lcm.summarizer.tool_calls import Call, parse_call, parse_result
 
 _HEADER = re.compile(rf"^\[({TIME})\] (user|assistant|system|tool)[ \t]*$", re.MULTILINE)
-_CALL = re.compile(r"([A-Za-z_][\w.:/-]{0,99}) (\{.*\})\s*")
 _PATCHED = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
+_PATCH_BEGIN = "*** Begin Patch"
+_PATCH_END = "*** End Patch"
+#: A client's remark in the user's place, such as `[Request interrupted by user]`.
+_REMARK = re.compile(r"\[[^\[\]\n]{1,200}\]")
 
-_PATH_KEYS = ("file_path", "path", "filename", "file", "notebook_path", "filePath")
-_COMMAND_KEYS = ("command", "cmd", "script")
-#: Tools whose results are somebody's text, in which an error message is no error.
-_READERS = re.compile(r"read|view|open|cat|grep|search|glob|find|list|ls|fetch", re.IGNORECASE)
-_COMPLAINT_CHARS = 400
 _ERRORS_PER_RESULT = 2
-_BARE_CHARS = 12
 _OPENING_SENTENCES = 4
-_TELLING_TOKENS = 6
+_OPENING_CHARS = 400
+#: A request longer than this many sentences also counts by its last one, often the question itself.
+_LONG_REQUEST = 8
+ALL_DONE = "Nothing is left of the task list."
+
+_USER = "User"
+#: Per cent by which the information of a line counts.
+_WORTH_USER = 180
+_WORTH_FIRST = 150
+_WORTH_LAST = 130
+_WORTH_PROSE = 100
+_WORTH_HEADING = 40
+_WORTH_CODE = 18
+_WORTH_ANSWER = 30
+_WORTH_QUOTED = {Form.PROSE: 55, Form.HEADING: 30, Form.CODE: _WORTH_CODE}
+_WORTH_CALL = {True: 55, False: 90}
+_WORTH_FAILED_CALL = 130
+_WORTH_FILE = {True: 120, False: 40}
+_WORTH_ERROR = 200
+_WORTH_OPEN = 150
+_WORTH_DECIDED = 140
+_ANSWER_SENTENCES = 3
 
 
 def extract_messages(text: str) -> Extract:
@@ -45,24 +51,10 @@ def extract_messages(text: str) -> Extract:
     blocks = split_blocks(text, _HEADER)
     scan = _Scan()
     for order, (header, content) in enumerate(blocks):
-        time, role = (header.group(1), header.group(2)) if header else (None, "assistant")
-        scan.read(order, time, role, content)
+        time, role = (header.group(1), header.group(2)) if header else ("", "assistant")
+        scan.read(order, time[5:16], role, unwrapped(content))
     times = [header.group(1) for header, _ in blocks if header]
-    return Extract(tuple(scan.entries()), times[0] if times else None, times[-1] if times else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A tool call that waits for its result."""
-
-    tool: str
-    order: int
-    paths: tuple[str, ...]
-    command: str | None
-
-    @property
-    def is_reader(self) -> bool:
-        return _READERS.search(self.tool) is not None
+    return Extract(tuple(_once(list(scan.entries()))), times[0] if times else None, times[-1] if times else None)
 
 
 @dataclass(slots=True)
@@ -80,8 +72,9 @@ class _Scan:
 
     found: list[Entry] = field(default_factory=list)
     files: dict[str, _File] = field(default_factory=dict)
-    waiting: deque[_Call] = field(default_factory=deque)
-    is_answering: bool = False
+    waiting: list[tuple[Call, int, str]] = field(default_factory=list)
+    results: list[tuple[str, int, str]] = field(default_factory=list)
+    is_questioned: bool = False
     tasks: list[Entry] = field(default_factory=list)
     last: Entry | None = None
 
@@ -90,138 +83,175 @@ class _Scan:
         yield from self.found
         yield from self.tasks
         for path, file in self.files.items():
-            yield Entry(Section.FILE, f"{path} ({', '.join(file.uses)})", file.order, file.weight)
+            text = f"{path} ({', '.join(file.uses)})"
+            worth = _WORTH_FILE[file.weight > 0]
+            yield Entry(Section.FILE, text, file.order, weight=file.weight, worth=worth)
         if self.last is not None:
             yield self.last
 
-    def read(self, order: int, time: str | None, role: str, content: str) -> None:
-        stamp = "" if time is None else f"{time[5:16]} "
+    def read(self, order: int, stamp: str, role: str, content: str) -> None:
         if role == "tool":
-            self._read_result(order, stamp, content)
+            self.results.append((content, order, stamp))
             return
-        if self.is_answering:
+        if self.results or role == "user":
             self._release()
-        prose = [line for line in content.split("\n") if not self._read_call(order, line)]
-        self._read_prose(order, stamp, role, list(sentences("\n".join(prose))))
+        pieces = list(sentences("\n".join(self._prose(order, stamp, content))))
+        if role == "user":
+            self._read_request(order, stamp, pieces)
+        elif pieces:
+            self._read_answer(order, stamp, pieces, is_state=role == "assistant")
 
     def _release(self) -> None:
-        """Calls answered together with another, in one message: how each ended is not known."""
-        while self.waiting:
-            self._finish(self.waiting.popleft(), "")
-        self.is_answering = False
+        """Take in calls and their results; when these are not as many, how each call ended is not known."""
+        is_paired = len(self.waiting) == len(self.results)
+        for place, (content, order, stamp) in enumerate(self.results):
+            self._read_result(order, stamp, content, self.waiting[place] if is_paired else None)
+        if not is_paired:
+            for call, order, stamp in self.waiting:
+                self._finish(call, order, stamp, "", has_failed=False)
+        self.waiting, self.results = [], []
 
-    def _read_prose(self, order: int, stamp: str, role: str, spoken: list[str]) -> None:
+    def _prose(self, order: int, stamp: str, content: str) -> Iterator[str]:
+        """The lines that are neither calls nor patches; those are taken in."""
+        is_patch = False
+        for line in content.split("\n"):
+            call = None if is_patch else parse_call(line)
+            is_patch = is_patch or _PATCH_BEGIN in line
+            if call is not None:
+                self._read_call(order, stamp, call)
+            elif is_patch:
+                self._read_patch(order, stamp, line.strip())
+                is_patch = _PATCH_END not in line
+            else:
+                yield line
+
+    def _read_request(self, order: int, stamp: str, pieces: list[Piece]) -> None:
+        spoken = [text for text, _ in pieces]
         if not spoken:
             return
-        opening = one_line(" ".join(spoken[:_OPENING_SENTENCES]), ENTRY_CHARS)
-        if role == "user":
-            self.found.append(Entry(Section.ASKED, stamp + opening, order, int(_tells(opening))))
-            spoken = [sentence for sentence in spoken if sentence not in opening]
-        elif role == "assistant":
-            self.last = Entry(Section.LAST, stamp + opening, order)
-        found = [_classified(sentence, stamp, order) for sentence in spoken]
-        self.found.extend(entry for entry in found if entry.section is not Section.NOTED)
-        if role != "user":
-            self.found.extend(_note(found[:_OPENING_SENTENCES]))
+        if len(spoken) == 1 and _REMARK.fullmatch(spoken[0]):
+            self.found.append(Entry(Section.NOTED, spoken[0], order, stamp, _USER, worth=_WORTH_USER))
+            return
+        opening = _joined(spoken[:_OPENING_SENTENCES])
+        closing = spoken[-1] if len(spoken) > _LONG_REQUEST and spoken[-1].endswith(QUESTION) else ""
+        for text in filter(None, (opening, closing)):
+            weight = int(_tells(text))
+            self.found.append(Entry(Section.ASKED, text, order, stamp, weight=weight, worth=_WORTH_USER))
+        rest = [(text, form) for text, form in pieces if text not in opening and text != closing]
+        self.found.extend(_classified(text, form, order, stamp, _USER) for text, form in rest)
+        self.is_questioned = any(text.endswith(QUESTION) for text in spoken)
 
-    def _read_call(self, order: int, line: str) -> bool:
-        """Whether the line is part of a tool call."""
-        patched = _PATCHED.fullmatch(line.strip())
+    def _read_answer(self, order: int, stamp: str, pieces: list[Piece], *, is_state: bool) -> None:
+        state = _state(pieces)
+        if is_state and (self.last is None or _tells(state)):
+            self.last = Entry(Section.LAST, state, order, stamp, worth=_WORTH_FIRST)
+        start = len(self.found)
+        self.found.extend(_classified(text, form, order, stamp, "") for text, form in pieces)
+        self._raise(start, _WORTH_FIRST - _WORTH_PROSE)
+        if len(pieces) > 1:
+            self._raise(len(self.found) - 1, _WORTH_LAST - _WORTH_PROSE)
+        if self.is_questioned:
+            for place in range(start, min(start + _ANSWER_SENTENCES, len(self.found))):
+                self._raise(place, _WORTH_ANSWER)
+            self.is_questioned = False
+
+    def _raise(self, place: int, by: int) -> None:
+        """Make a line of prose worth more."""
+        entry = self.found[place]
+        if entry.worth >= _WORTH_PROSE:
+            self.found[place] = entry._replace(worth=entry.worth + by)
+
+    def _read_patch(self, order: int, stamp: str, line: str) -> None:
+        patched = _PATCHED.fullmatch(line)
         if patched is not None:
             self._touch(patched.group(2), order, patched.group(1).lower(), is_change=True)
-            return True
-        called = _CALL.fullmatch(line)
-        arguments = _arguments(called.group(2)) if called else None
-        if called is None or arguments is None:
-            return False
-        self.waiting.append(_Call(called.group(1), order, _paths(arguments), _command(arguments)))
-        tasks = arguments.get("todos", arguments.get("plan"))
-        if isinstance(tasks, list):
-            self.tasks = [Entry(Section.OPEN, task, order, 1) for task in _unfinished(tasks)]
-        return True
+        elif line.startswith("+"):
+            self._quote(order, stamp, "apply_patch input", line[1:])
 
-    def _read_result(self, order: int, stamp: str, content: str) -> None:
-        self.is_answering = True
-        call = self.waiting.popleft() if self.waiting else None
-        errors = _errors(content, is_somebodys_text=call is not None and call.is_reader)
-        for line in errors[-_ERRORS_PER_RESULT:]:
-            self.found.append(Entry(Section.ERROR, stamp + line, order))
-        if call is not None:
-            self._finish(call, "failed" if errors else "ok")
-        elif not errors:
-            opening = next(sentences(content), None)
-            self.found.extend([Entry(Section.NOTED, stamp + opening, order, -1)] if opening else [])
+    def _read_call(self, order: int, stamp: str, call: Call) -> None:
+        self.waiting.append((call, order, stamp))
+        for text in call.written:
+            self._quote(order, stamp, f"{call.tool} input", text)
+        if call.tasks is not None:
+            texts = call.tasks or (ALL_DONE,)
+            self.tasks = [Entry(Section.OPEN, text, order, weight=1, worth=_WORTH_OPEN) for text in texts]
 
-    def _finish(self, call: _Call, outcome: str) -> None:
+    def _read_result(self, order: int, stamp: str, content: str, answered: tuple[Call, int, str] | None) -> None:
+        call, called, at = answered or (None, order, stamp)
+        result = parse_result(content, is_somebodys_text=call is not None and call.is_reader)
+        for line in result.errors[-_ERRORS_PER_RESULT:]:
+            text = cut_at_clause(line, _OPENING_CHARS)
+            self.found.append(Entry(Section.ERROR, text, order, stamp, worth=_WORTH_ERROR))
+        if call is None:
+            self._quote(order, stamp, "Tool output", result.text)
+        elif call.tasks is None:
+            self._finish(call, called, at, result.outcome, has_failed=result.has_failed)
+            if not result.is_short:
+                self._quote(order, stamp, f"{call.tool} output", result.text)
+
+    def _quote(self, order: int, stamp: str, speaker: str, text: str) -> None:
+        for line, form in sentences(text):
+            is_code = form is Form.CODE
+            self.found.append(Entry(Section.NOTED, line, order, stamp, speaker, 0, _WORTH_QUOTED[form], is_code))
+
+    def _finish(self, call: Call, order: int, stamp: str, outcome: str, *, has_failed: bool) -> None:
         for path in call.paths:
-            self._touch(path, call.order, f"{call.tool} {outcome}".strip(), is_change=not call.is_reader)
-        if call.command is not None:
-            text = f"{call.command} ({outcome})" if outcome else call.command
-            self.found.append(Entry(Section.COMMAND, text, call.order))
+            ended = "" if not outcome else "failed" if has_failed else "ok"
+            self._touch(path, order, f"{call.tool} {ended}".strip(), is_change=not call.is_reader)
+        if call.subject is not None:
+            worth = _WORTH_FAILED_CALL if has_failed else _WORTH_CALL[call.is_reader]
+            text = call.told(outcome)
+            self.found.append(Entry(Section.COMMAND, text, order, stamp, worth=worth))
 
     def _touch(self, path: str, order: int, use: str, *, is_change: bool) -> None:
-        file = self.files.setdefault(one_line(path, ENTRY_CHARS), _File())
+        file = self.files.setdefault(cut_at_clause(path, _OPENING_CHARS), _File())
         file.order = order
         file.weight = max(file.weight, int(is_change))
         file.uses.pop(use, None)
         file.uses[use] = None
 
 
-def _classified(sentence: str, stamp: str, order: int) -> Entry:
-    if is_open(sentence):
-        return Entry(Section.OPEN, stamp + sentence, order)
-    weight = decision_weight(sentence)
-    return Entry(Section.DECIDED if weight else Section.NOTED, stamp + sentence, order, weight)
+def _classified(text: str, form: Form, order: int, stamp: str, speaker: str) -> Entry:
+    """A sentence of a user or an assistant: open item, decision or note."""
+    if form is Form.CODE:
+        return Entry(Section.NOTED, text, order, stamp, speaker, 0, _WORTH_CODE, is_code=True)
+    if form is Form.HEADING:
+        return Entry(Section.NOTED, text, order, stamp, speaker, worth=_WORTH_HEADING)
+    if is_open(text):
+        return Entry(Section.OPEN, text, order, stamp, speaker, worth=_WORTH_OPEN)
+    weight = decision_weight(text)
+    if weight > 1:
+        return Entry(Section.DECIDED, text, order, stamp, speaker, weight, _WORTH_DECIDED)
+    return Entry(Section.NOTED, text, order, stamp, speaker, worth=_WORTH_USER if speaker else _WORTH_PROSE)
 
 
-def _note(opening: list[Entry]) -> list[Entry]:
-    """The first sentence of an opening that says something, unless it stands elsewhere already."""
-    telling = next((entry for entry in opening if _tells(entry.text)), opening[0])
-    return [telling] if telling.section is Section.NOTED else []
+def _state(pieces: Sequence[Piece]) -> str:
+    """The opening of an answer without headings and sentences that say nothing, unless it has no others."""
+    prose = [text for text, form in pieces if form is Form.PROSE] or [pieces[0][0]]
+    telling = [text for text in prose[: 2 * _OPENING_SENTENCES] if _tells(text)]
+    return _joined(telling[:_OPENING_SENTENCES] or prose[:1])
 
 
 def _tells(text: str) -> bool:
-    """Whether a text is more than an "ok"."""
-    return estimate_tokens(STAMP.sub("", text)) >= _TELLING_TOKENS
+    return information(text) >= LEAST_INFORMATION
 
 
-def _errors(content: str, *, is_somebodys_text: bool) -> list[str]:
-    """Error lines of a result; of somebody's text only a first line that is the tool's own complaint."""
-    read = content[:_COMPLAINT_CHARS] if is_somebodys_text else content
-    lines = [line.strip() for line in read.split("\n") if line.strip()]
-    places = range(min(1, len(lines)) if is_somebodys_text else len(lines))
-    return [_with_next(lines, place) for place in places if is_error(lines[place])]
+def _joined(spoken: Sequence[str]) -> str:
+    """As many whole sentences as fit in an opening; the first one at least in part."""
+    text = spoken[0]
+    for sentence in spoken[1:]:
+        if len(text) + len(sentence) >= _OPENING_CHARS:
+            break
+        text = f"{text}{' ' if text.endswith(SENTENCE_ENDS) else '; '}{sentence}"
+    return cut_at_clause(text, _OPENING_CHARS)
 
 
-def _with_next(lines: list[str], place: int) -> str:
-    """A line; a bare "Error" or "Traceback" takes the next one along."""
-    is_bare = len(lines[place]) < _BARE_CHARS
-    return one_line(" ".join(lines[place : place + 1 + is_bare]), ENTRY_CHARS)
-
-
-def _arguments(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _paths(arguments: dict[str, Any]) -> tuple[str, ...]:
-    values = (arguments.get(key) for key in _PATH_KEYS)
-    return tuple(dict.fromkeys(value for value in values if isinstance(value, str) and value.strip()))
-
-
-def _command(arguments: dict[str, Any]) -> str | None:
-    value = next((arguments[key] for key in _COMMAND_KEYS if key in arguments), None)
-    if isinstance(value, list):
-        value = " ".join(str(word) for word in value)
-    return (one_line(value, ENTRY_CHARS) or None) if isinstance(value, str) else None
-
-
-def _unfinished(tasks: list[Any]) -> Iterator[str]:
-    for task in tasks:
-        if isinstance(task, dict) and task.get("status") not in ("completed", "done"):
-            text = one_line(str(task.get("content", task.get("step", ""))), ENTRY_CHARS)
-            if text:
-                yield text
+def _once(entries: list[Entry]) -> Iterator[Entry]:
+    """Each quoted line once, at its first place; one that was found more often is boilerplate, worth less."""
+    counts = Counter([entry.text for entry in entries if entry.is_quoted])
+    for entry in entries:
+        count = counts.pop(entry.text, 0) if entry.is_quoted else 1
+        if count == 1:
+            yield entry
+        elif count:
+            yield entry._replace(worth=entry.worth // count)

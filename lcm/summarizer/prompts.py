@@ -70,8 +70,10 @@ _PREVIOUS = "This summary comes directly before; it is known already, so do not 
 
 _PREVIOUS_TAG = "previous_summary"
 _SOURCE_TAG = "record"
+#: White space and what has no width.
+_BLANK = "[\\s\u200b-\u200f\u2060\ufeff]"
 #: Either tag, opening or closing, in any writing a lenient reader would still take for it.
-_FENCE = re.compile(rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{_PREVIOUS_TAG}|{_SOURCE_TAG})\b)", re.IGNORECASE)
+_FENCE = re.compile(rf"<(?={_BLANK}*+/?{_BLANK}*+(?:{_PREVIOUS_TAG}|{_SOURCE_TAG})\b)", re.IGNORECASE)
 
 
 def build_request(source: SourceText, level: EscalationLevel) -> SummaryRequest:

@@ -1,36 +1,65 @@
-"""The parts of an extractive summary, and the reading of text that both kinds of sources share."""
+"""The parts of an extractive summary: its sections, and what was found for them in a source."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-
-from lcm.text import one_line
+from typing import NamedTuple
 
 
 class Section(StrEnum):
-    """Kinds of lines, in the order in which a summary shows them; the value is the line's label."""
+    """Kinds of findings; the value is the label of those that are shown as labelled lines.
+
+    `COMMAND` and `NOTED` are shown without a label, in the narrative by time.
+    """
 
     ASKED = "Asked"
     DECIDED = "Decided"
     FILE = "File"
-    COMMAND = "Ran"
     ERROR = "Error"
-    NOTED = "Noted"
     OPEN = "Open"
+    COMMAND = "Ran"
+    NOTED = "Noted"
     LAST = "Last state"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a summary without its label; `order` is its place in time, `weight` what it is worth."""
+class Entry(NamedTuple):
+    """One finding; a named tuple, because a source has hundreds of them.
+
+    Attributes:
+        text: one line, without label, time and speaker.
+        order: place in time of the message or summary it comes from; entries of equal order are kept in their order.
+        stamp: `MM-DD HH:MM`, empty when not known.
+        speaker: who says it in the narrative; empty for the assistant.
+        weight: its rank in its section, the highest first.
+        worth: per cent by which its information counts when it competes with all others.
+        is_code: whether it is a line of code or data, which is shown only where prose leaves room.
+    """
 
     section: Section
     text: str
-    order: int
+    order: int = 0
+    stamp: str = ""
+    speaker: str = ""
     weight: int = 0
+    worth: int = 100
+    is_code: bool = False
+
+    @property
+    def stamped(self) -> str:
+        """The text behind its time."""
+        return f"{self.stamp} {self.text}" if self.stamp else self.text
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it belongs to the narrative by time instead of the labelled lines."""
+        return self.section is Section.NOTED or self.section is Section.COMMAND
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it is a line of what a tool was given or gave back."""
+        return self.speaker.endswith(QUOTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,76 +71,8 @@ class Extract:
     latest: str | None
 
 
-ENTRY_CHARS = 320
+#: What the speaker of a quoted line ends with, as in `Bash output`.
+QUOTED = (" input", " output")
 #: STAMP leads a line, TIME stands in a header: a moment to the minute, the latter with year and time zone.
-STAMP = re.compile(r"\A\d\d-\d\d \d\d:\d\d ")
+STAMP = re.compile(r"\A(\d\d-\d\d \d\d:\d\d) ")
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,40}?"
-
-#: Of one text, the beginning and the end are read; nobody wrote what lies between.
-_READ_CHARS = 100_000
-
-#: After Western marks a space, after the full-width ones nothing.
-_SENTENCE_END = re.compile("(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f\uff1b])|\\n+")
-_BULLET = re.compile(r"^(?:[-*+#>|]+|\d{1,3}[.)])\s+")
-_EMPTY_SIGNS = "`*_-=#|>{}[]() "
-
-_DECIDING = re.compile(
-    r"(?<![\w-])(?:decid\w+|chosen?|chose|agreed|instead|because|rather than|must(?: not)?|never|always|prefer\w*"
-    r"|we(?:'ll| will) use|let'?s use|entschied\w*|stattdessen|weil|niemals|immer|muss|d[ée]cid\w+|parce que|toujours"
-    r"|jamais|porque|siempre|nunca)(?![\w-])"
-    r"|决定|決定|因为|因為|必须|必須|不要|采用|採用|使用する|ことにし|代わりに|결정|때문|대신",
-    re.IGNORECASE,
-)
-_ADVISING = re.compile(r"(?<![\w-])(?:use|keep|do not|don'?t|should(?: not|n'?t)?)(?![\w-])", re.IGNORECASE)
-_OPEN = re.compile(
-    r"\b(?:todo|fixme|next steps?|remain\w*|still (?:need|to|open|fail)\w*|not yet|blocked|pending|follow[- ]?up"
-    r"|left to do|to be done|noch nicht|pas encore|pendiente)\b|\[ \]"
-    r"|待办|待辦|未完成|下一步|残り|次に|未対応|미완|다음",
-    re.IGNORECASE,
-)
-_ERROR_LINE = re.compile(
-    r"(?:E\s{2,9}\S|(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception)\b\s{0,9}:|(?:error|fatal|panic|failed|failure|traceback)\b"
-    r"|<tool_use_error>|.{0,120}(?:command not found|No such file or directory|Permission denied)"
-    r"|.{0,40}exit(?:ed with)? (?:code|status):? [1-9])",
-    re.IGNORECASE,
-)
-
-
-def split_blocks(text: str, header: re.Pattern[str]) -> list[tuple[re.Match[str] | None, str]]:
-    """The text below each header, blank ones left out; what stands before the first header has none."""
-    heads = list(header.finditer(text))
-    starts = [(None, 0), *((head, head.end()) for head in heads)]
-    ends = [*(head.start() for head in heads), len(text)]
-    found = [(head, _window(text[start:end].strip())) for (head, start), end in zip(starts, ends, strict=True)]
-    return [(head, content) for head, content in found if content]
-
-
-def _window(text: str) -> str:
-    if len(text) <= 2 * _READ_CHARS:
-        return text
-    return f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
-
-
-def sentences(text: str) -> Iterator[str]:
-    """Sentences and lines, each on one line without its bullet; those without any word are left out."""
-    for sentence in _SENTENCE_END.split(text):
-        plain = one_line(_BULLET.sub("", sentence.strip()).replace("**", ""), ENTRY_CHARS)
-        if plain.strip(_EMPTY_SIGNS):
-            yield plain
-
-
-def decision_weight(sentence: str) -> int:
-    """How much a sentence sounds like a decision: two for each distinct word of deciding, one for each of advising."""
-    deciding = {match.group().lower() for match in _DECIDING.finditer(sentence)}
-    advising = {match.group().lower() for match in _ADVISING.finditer(sentence)}
-    return 2 * len(deciding) + len(advising)
-
-
-def is_open(sentence: str) -> bool:
-    """Whether a sentence tells of something that remains to be done."""
-    return _OPEN.search(sentence) is not None
-
-
-def is_error(line: str) -> bool:
-    """Whether a line begins as error messages do."""
-    return _ERROR_LINE.match(line) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,16 +43,25 @@ def find_transcripts(paths: Sequence[Path]) -> Iterator[Path | UnreadablePath]:
             if isinstance(found, UnreadablePath):
                 yield found
                 continue
-            identity = found.stat()
-            if (identity.st_dev, identity.st_ino) not in seen:
-                seen.add((identity.st_dev, identity.st_ino))
+            identity = _identity(found)
+            if identity is None:
+                yield UnreadablePath(found, "no such file or folder")
+            elif identity not in seen:
+                seen.add(identity)
                 yield found
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None when the file has just gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _below(path: Path) -> Iterator[Path | UnreadablePath]:
-    if not path.exists():
-        yield UnreadablePath(path, "no such file or folder")
-    elif path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 -- False, not an error, below a folder that may not be entered
         yield from _walk(path)
     else:
         yield _checked(path)
@@ -69,9 +79,15 @@ def _walk(folder: Path) -> Iterator[Path | UnreadablePath]:
 
 
 def _checked(path: Path) -> Path | UnreadablePath:
-    if not path.is_file():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return UnreadablePath(path, "no such file or folder")
+    except (OSError, ValueError):
+        return UnreadablePath(path, "the file cannot be read")
+    if not stat.S_ISREG(mode):
         return UnreadablePath(path, "not a regular file")
-    if not os.access(path, os.R_OK):
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         return UnreadablePath(path, "the file cannot be read")
     return path
 

@@ -27,7 +27,10 @@ _CLAIMS = (
     "survives_a_repeat",
     "is_the_same_in_every_time_zone",
 )
-_SLOWEST = ((1.12, "call", "webhooks.py::test_a_refused_webhook_is_tried_again"), (0.71, "setup", "admin.py::test_page"))
+_SLOWEST = (
+    (1.12, "call", "webhooks.py::test_a_refused_webhook_is_tried_again"),
+    (0.71, "setup", "admin.py::test_page"),
+)
 
 
 def make_secrets() -> dict[str, str]:
@@ -76,7 +79,9 @@ def _env_listing() -> str:
 
 def _twenty_runs() -> str:
     failing = (4, 11, 12)
-    return "\n".join(f"1 {'failed' if run in failing else 'passed'}, 3 deselected in 1.6{run % 7}s" for run in range(20))
+    return "\n".join(
+        f"1 {'failed' if run in failing else 'passed'}, 3 deselected in 1.6{run % 7}s" for run in range(20)
+    )
 
 
 def _failing_run() -> str:
@@ -89,7 +94,9 @@ def _failing_run() -> str:
             ("04.883", 1773051423, "200 OK (client gone)"),
         )
     )
-    passed = "\n".join(f"tests/test_webhooks.py::test_webhook_is_delivered_once[{run}-12] PASSED" for run in range(1, 8))
+    passed = "\n".join(
+        f"tests/test_webhooks.py::test_webhook_is_delivered_once[{run}-12] PASSED" for run in range(1, 8)
+    )
     return f"""{_session_head(12)}
 
 {passed}
@@ -112,13 +119,19 @@ FAILED tests/test_webhooks.py::test_webhook_is_delivered_once[8-12] - AssertionE
 
 
 def _whole_suite(passed: int, extra: tuple[str, ...]) -> str:
-    names = [f"{module}.py::test_{part}_{claim}" for module in _MODULES for part, claim in product(_MODULES[module], _CLAIMS)]
+    names = [
+        f"{module}.py::test_{part}_{claim}" for module in _MODULES for part, claim in product(_MODULES[module], _CLAIMS)
+    ]
     names += [f"{module}.py::test_{claim}" for module, claim in product(extra, _CLAIMS)]
     shown = names[:passed]
     lines = [_result_line(name, at, len(shown)) for at, name in enumerate(shown)]
     slow = "\n".join(f"{seconds:.2f}s {step:<8} tests/test_{name}" for seconds, step, name in _SLOWEST)
     ending = "============================= slowest 5 durations =============================="
-    return f"{_session_head(passed + 2)}\n\n" + "\n".join(lines) + f"\n\n{ending}\n{slow}\n{passed} passed, 2 skipped in 21.40s"
+    return (
+        f"{_session_head(passed + 2)}\n\n"
+        + "\n".join(lines)
+        + f"\n\n{ending}\n{slow}\n{passed} passed, 2 skipped in 21.40s"
+    )
 
 
 def _result_line(name: str, at: int, count: int) -> str:

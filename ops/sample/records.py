@@ -144,7 +144,9 @@ def _close_agent(recording: Recording, beat: Beat) -> None:
     report = recording.agent.records[-1]["message"]["content"][0]["text"]
     call_id, recording.agent_call = recording.agent_call, None
     content = [{"type": "text", "text": report}]
-    _give_result(recording, recording.main, call_id, content, toolUseResult={"status": "completed", "agentId": AGENT_ID})
+    _give_result(
+        recording, recording.main, call_id, content, toolUseResult={"status": "completed", "agentId": AGENT_ID}
+    )
 
 
 def _give_result(
@@ -155,22 +157,22 @@ def _give_result(
 
 
 def _input(use: ToolUse) -> Record:
+    found: Record = {"command": use.argument}
     match use.tool:
         case "Read":
-            return {"file_path": use.argument}
+            found = {"file_path": use.argument}
         case "Write":
-            return {"file_path": use.argument, "content": use.body + "\n"}
+            found = {"file_path": use.argument, "content": use.body + "\n"}
         case "Edit":
-            return {"file_path": use.argument, "old_string": _side(use, "- "), "new_string": _side(use, "+ ")}
+            found = {"file_path": use.argument, "old_string": _side(use, "- "), "new_string": _side(use, "+ ")}
         case "Grep":
-            return {"pattern": use.argument, "output_mode": "content", "-n": True}
+            found = {"pattern": use.argument, "output_mode": "content", "-n": True}
         case "Agent":
-            return {"description": use.argument, "subagent_type": "general-purpose", "prompt": use.body}
+            found = {"description": use.argument, "subagent_type": "general-purpose", "prompt": use.body}
         case "TodoWrite":
             tasks = [line.removeprefix("[ ] ") for line in use.body.splitlines()]
-            return {"todos": [{"content": task, "status": "pending", "activeForm": task} for task in tasks]}
-        case _:
-            return {"command": use.argument}
+            found = {"todos": [{"content": task, "status": "pending", "activeForm": task} for task in tasks]}
+    return found
 
 
 def _side(use: ToolUse, mark: str) -> str:

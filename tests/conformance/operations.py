@@ -10,6 +10,7 @@ from lcm.domain.ingest import Checkpoint
 from lcm.domain.large_files import NewLargeFile
 from lcm.domain.messages import Exclusion, Role
 from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus
+from lcm.errors import LcmError
 from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters
 from lcm.storage.contracts.project import Repositories
 from tests.factories import START, make_conversation, make_message, make_summary
@@ -46,6 +47,7 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "conversations.count_messages_of_session": lambda r: r.conversations.count_messages_of_session("s"),
     "conversations.create_parts": lambda r: r.conversations.create_parts(1, []),
     "conversations.list_parts": lambda r: r.conversations.list_parts([1]),
+    "conversations.count_parts": lambda r: r.conversations.count_parts(),
     "conversations.find_tool_results": lambda r: r.conversations.find_tool_results(["call-1"]),
     "conversations.delete_messages": lambda r: r.conversations.delete_messages([1]),
     "summaries.insert_summary": lambda r: r.summaries.insert_summary(make_summary(1)),
@@ -97,4 +99,26 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "model_calls.reserve": lambda r: r.model_calls.reserve(_CALL),
     "model_calls.finish": lambda r: r.model_calls.finish(_KEY, CallOutcome(CallStatus.FAILED)),
     "model_calls.list_calls": lambda r: r.model_calls.list_calls(),
+    "integrity.list_conversations": lambda r: r.integrity.list_conversations(),
+    "integrity.list_messages": lambda r: r.integrity.list_messages(1, limit=1),
+    "integrity.list_summaries": lambda r: r.integrity.list_summaries(limit=1),
+    "integrity.list_shown_summaries": lambda r: r.integrity.list_shown_summaries(),
+    "integrity.list_items": lambda r: r.integrity.list_items(1, limit=1),
+    "integrity.list_files": lambda r: r.integrity.list_files(limit=1),
+    "integrity.find_file_digests": lambda r: r.integrity.find_file_digests(["file_1"]),
+    "integrity.count_unanswered_calls": lambda r: r.integrity.count_unanswered_calls(),
+    "integrity.list_counters": lambda r: r.integrity.list_counters(),
+    "integrity.list_orphans": lambda r: r.integrity.list_orphans(limit=1),
 }
+
+
+async def refused_operations(repositories: Repositories, error: type[LcmError]) -> set[str]:
+    """Names of the operations that raise exactly this error here."""
+    refused = set()
+    for name, call in OPERATIONS.items():
+        try:
+            await call(repositories)
+        except LcmError as raised:
+            if type(raised) is error:
+                refused.add(name)
+    return refused

@@ -128,6 +128,16 @@ class TestCreateParts:
         assert await project.conversations.get_message(message_id) == before
 
 
+class TestCountParts:
+    async def test_of_the_project(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """All parts of all messages."""
+        await project.conversations.append_messages(
+            conversation.conversation_id, [make_message("{}", parts=(CALL, RESULT)), make_message()]
+        )
+
+        assert await project.conversations.count_parts() == 3
+
+
 class TestFindToolResults:
     async def test_lowest_message_that_holds_a_result(
         self, project: ProjectStorage, conversation: Conversation

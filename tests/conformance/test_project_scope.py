@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
 from typing import Any, get_type_hints
 
 import pytest
 
 from lcm.domain.conversations import Conversation
-from lcm.errors import StorageClosed
+from lcm.errors import ScopeMisused, StorageClosed
 from lcm.storage.contracts.capabilities import CoordinationScope
 from lcm.storage.contracts.health import HealthStatus
 from lcm.storage.contracts.project import ProjectStorage, Repositories, StorageFactory
 from tests.conformance.conftest import OTHER_ROOT, ROOT
-from tests.conformance.operations import OPERATIONS
-from tests.conformance.steps import contents, gather
+from tests.conformance.operations import OPERATIONS, refused_operations
+from tests.conformance.steps import Abandoned, contents, gather
 from tests.factories import make_conversation, make_message
 
 
@@ -34,15 +33,11 @@ class TestOperations:
         """Every operation of the contracts is in the table that the rules below run over."""
         assert set(OPERATIONS) == contract_operations()
 
-    @pytest.mark.parametrize("call", OPERATIONS.values(), ids=list(OPERATIONS))
-    async def test_use_after_close(
-        self, project: ProjectStorage, call: Callable[[Repositories], Awaitable[object]]
-    ) -> None:
+    async def test_use_after_close(self, project: ProjectStorage) -> None:
         """A closed project refuses every operation."""
         await project.close()
 
-        with pytest.raises(StorageClosed):
-            await call(project)
+        assert await refused_operations(project, StorageClosed) == set(OPERATIONS)
 
 
 class TestOpenProject:
@@ -212,6 +207,36 @@ class TestClose:
 
         assert all(isinstance(each, Conversation | StorageClosed) for each in results)
 
+    async def test_inside_its_own_transaction(self, project: ProjectStorage, other_project: ProjectStorage) -> None:
+        """A scope is not closed from inside its transaction; another one may be."""
+        async with project.transaction() as tx:
+            with pytest.raises(ScopeMisused):
+                await project.close()
+            await other_project.close()
+            await tx.conversations.create_conversation(make_conversation())
+
+        assert len(await project.conversations.list_conversations()) == 1
+
+    async def test_waits_for_a_running_transaction(self, factory: StorageFactory, project: ProjectStorage) -> None:
+        """A transaction of another task commits before the scope is closed."""
+        is_open, may_end = asyncio.Event(), asyncio.Event()
+
+        async def write() -> None:
+            async with project.transaction() as tx:
+                is_open.set()
+                await may_end.wait()
+                await tx.conversations.create_conversation(make_conversation())
+
+        writer = asyncio.create_task(write())
+        await is_open.wait()
+        closing = asyncio.create_task(project.close())
+        await asyncio.sleep(0)
+        may_end.set()
+        await asyncio.gather(writer, closing)
+
+        again = await factory.open_project(ROOT)
+        assert len(await again.conversations.list_conversations()) == 1
+
 
 class TestIsolation:
     async def test_projects_of_one_home(self, project: ProjectStorage, other_project: ProjectStorage) -> None:
@@ -228,12 +253,15 @@ class TestIsolation:
         async def write_elsewhere() -> None:
             await other_project.conversations.create_conversation(make_conversation())
 
-        write = asyncio.create_task(write_elsewhere())
-        with pytest.raises(ZeroDivisionError):
+        async def abandon() -> None:
             async with project.transaction() as tx:
                 await tx.conversations.create_conversation(make_conversation())
                 await write
-                raise ZeroDivisionError
+                raise Abandoned
+
+        write = asyncio.create_task(write_elsewhere())
+        with pytest.raises(Abandoned):
+            await abandon()
 
         assert await project.conversations.list_conversations() == []
         assert len(await other_project.conversations.list_conversations()) == 1

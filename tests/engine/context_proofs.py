@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from lcm.domain.context import ItemRef
@@ -38,26 +39,50 @@ async def import_file(home: Path, path: Path) -> int:
     return min(report.conversation_ids)
 
 
-async def context_refs(project: ProjectStorage, conversation_id: int) -> list[ItemRef]:
-    return [item.ref for item in await project.context.list_items(conversation_id)]
+@dataclass(frozen=True)
+class Graph:
+    """The summaries of a context with their links, as the store gives them in link order."""
+
+    refs: list[ItemRef]
+    summaries: dict[uuid.UUID, Summary]
+    children: dict[uuid.UUID, list[Summary]]
+    sources: dict[uuid.UUID, list[Message]]
+
+    @property
+    def message_ids(self) -> list[int]:
+        """Every message the context stands for, in order of the context and of the links below its summaries."""
+        reached: list[int] = []
+        for ref in self.refs:
+            if ref.message_id is not None:
+                reached.append(ref.message_id)
+            elif ref.summary_key is not None:
+                reached += [message.message_id for message in self.messages_below(ref.summary_key)]
+        return reached
+
+    def messages_below(self, key: uuid.UUID) -> list[Message]:
+        below = [message for child in self.children[key] for message in self.messages_below(child.summary_key)]
+        return self.sources[key] + below
+
+    def summaries_below(self, key: uuid.UUID) -> list[Summary]:
+        return [each for child in self.children[key] for each in (child, *self.summaries_below(child.summary_key))]
+
+
+async def read_graph(project: ProjectStorage, conversation_id: int) -> Graph:
+    """All summaries in or below the context, of whatever conversation they are."""
+    graph = Graph([item.ref for item in await project.context.list_items(conversation_id)], {}, {}, {})
+    shown = [ref.summary_key for ref in graph.refs if ref.summary_key is not None]
+    waiting = await project.summaries.list_by_key(shown)
+    while waiting:
+        summary = waiting.pop()
+        graph.summaries[summary.summary_key] = summary
+        graph.children[summary.summary_key] = await project.summaries.list_children(summary.summary_key)
+        graph.sources[summary.summary_key] = await project.summaries.list_messages(summary.summary_key)
+        waiting += graph.children[summary.summary_key]
+    return graph
 
 
 async def reached_message_ids(project: ProjectStorage, conversation_id: int) -> list[int]:
-    """Every message the context stands for, in order of the context and of the links below its summaries."""
-    reached: list[int] = []
-    for ref in await context_refs(project, conversation_id):
-        reached += await _below(project, ref)
-    return reached
-
-
-async def _below(project: ProjectStorage, ref: ItemRef) -> list[int]:
-    if ref.message_id is not None:
-        return [ref.message_id]
-    assert ref.summary_key is not None
-    messages = [message.message_id for message in await project.summaries.list_messages(ref.summary_key)]
-    for child in await project.summaries.list_children(ref.summary_key):
-        messages += await _below(project, ItemRef(summary_key=child.summary_key))
-    return messages
+    return (await read_graph(project, conversation_id)).message_ids
 
 
 async def expanded_places(project: ProjectStorage, conversation_id: int) -> list[MessagePlace]:
@@ -79,38 +104,29 @@ async def unexcluded_messages(project: ProjectStorage, conversation_id: int) -> 
 
 
 async def require_true_figures(project: ProjectStorage, conversation_id: int) -> None:
-    """Every summary's depth, range, sums and counts are those of what it was made from; none is left over."""
-    summaries = await project.summaries.list_summaries(conversation_id)
-    shown = {ref.summary_key for ref in await context_refs(project, conversation_id)}
-    for summary in summaries:
-        await _require_true_figures(project, summary)
-        uppers = await project.summaries.list_uppers(summary.summary_key)
-        own = [upper for upper in uppers if upper.conversation_id == conversation_id]
-        assert len(own) + (summary.summary_key in shown) == 1
+    """Every summary's depth, range, sums and counts are those of what lies below it, and none is left over."""
+    graph = await read_graph(project, conversation_id)
+    for key in graph.summaries:
+        _require_true_figures(graph, key)
+    own = {each.summary_key for each in await project.summaries.list_summaries(conversation_id)}
+    assert own <= set(graph.summaries)
     items = await project.context.list_items(conversation_id)
     assert [item.ordinal for item in items] == list(range(len(items)))
     assert await project.context.count_tokens(conversation_id) == sum(item.token_count for item in items)
 
 
-async def _require_true_figures(project: ProjectStorage, summary: Summary) -> None:
-    children = await project.summaries.list_children(summary.summary_key)
-    messages = await project.summaries.list_messages(summary.summary_key)
-    subtree = await project.summaries.list_subtree(summary.summary_key)
-    below = await _messages_below(project, [summary.summary_key, *(entry.summary.summary_key for entry in subtree)])
-    assert summary.kind is (SummaryKind.CONDENSED if children else SummaryKind.LEAF)
-    assert bool(children) != bool(messages)
+def _require_true_figures(graph: Graph, key: uuid.UUID) -> None:
+    summary, children, sources = graph.summaries[key], graph.children[key], graph.sources[key]
+    summaries, messages = graph.summaries_below(key), graph.messages_below(key)
+    assert (summary.kind is SummaryKind.LEAF, summary.depth == 0) == (bool(sources), bool(sources))
+    assert bool(children) != bool(sources)
     assert {child.depth for child in children} <= {summary.depth - 1}
-    assert (summary.depth == 0) == bool(messages)
     assert summary.token_count == estimate_tokens(summary.content)
-    assert summary.descendant_count == len(subtree)
-    assert summary.descendant_token_count == sum(entry.summary.token_count for entry in subtree)
-    assert summary.source_message_token_count == sum(message.token_count for message in below)
-    assert summary.earliest_at == min(message.occurred_at for message in below)
-    assert summary.latest_at == max(message.occurred_at for message in below)
-
-
-async def _messages_below(project: ProjectStorage, keys: list[uuid.UUID]) -> list[Message]:
-    return [message for key in keys for message in await project.summaries.list_messages(key)]
+    assert summary.descendant_count == len(summaries) == len({each.summary_key for each in summaries})
+    assert summary.descendant_token_count == sum(each.token_count for each in summaries)
+    assert summary.source_message_token_count == sum(message.token_count for message in messages)
+    assert summary.earliest_at == min(message.occurred_at for message in messages)
+    assert summary.latest_at == max(message.occurred_at for message in messages)
 
 
 async def open_calls(project: ProjectStorage, conversation_id: int) -> int:

@@ -7,6 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,8 @@ DEEP = {
     "LCM_CONDENSED_MIN_FANOUT": "2",
     "LCM_CONDENSED_TARGET_TOKENS": "900",
 }
+
+_LONGEST_RUN_S = 240
 
 _MAIN = "from lcm.cli.main import main; main()"
 _TARGET = re.compile(r"at most about (\d+) tokens")
@@ -71,9 +76,10 @@ class LcmHome:
             **self.settings,
         }
 
-    def start(self, *arguments: str, main: str = _MAIN) -> subprocess.Popen[str]:
-        """A running command on the project; `main` is the Python text that runs it."""
-        return subprocess.Popen(
+    @contextmanager
+    def started(self, *arguments: str, main: str = _MAIN) -> Iterator[subprocess.Popen[str]]:
+        """A running command on the project, ended with the block; `main` is the Python text that runs it."""
+        running = subprocess.Popen(
             [sys.executable, "-c", main, *arguments, "--project", ROOT],
             env=self.environment,
             cwd=REPOSITORY,
@@ -82,11 +88,16 @@ class LcmHome:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        try:
+            yield running
+        finally:
+            running.kill()
+            running.communicate()
 
     def run(self, *arguments: str) -> dict[str, Any]:
         """What a command that succeeds prints as JSON."""
-        running = self.start(*arguments, "--json")
-        out, err = running.communicate(timeout=240)
+        with self.started(*arguments, "--json") as running:
+            out, err = running.communicate(timeout=_LONGEST_RUN_S)
         assert running.returncode == 0, err
         printed: dict[str, Any] = json.loads(out)
         return printed
@@ -96,3 +107,9 @@ class LcmHome:
         (result,) = self.run("compact")["conversations"]
         assert isinstance(result, dict)
         return result
+
+
+def wait_for(event: threading.Event, running: subprocess.Popen[str]) -> None:
+    """Until the event is set; a process that ends before fails with what it said."""
+    while not event.wait(0.05):
+        assert running.poll() is None, running.communicate()[1]

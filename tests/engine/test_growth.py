@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
+import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,9 +31,9 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.fixture(params=[2, 500])
-def batch_messages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def batch_messages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(importing, "BATCH_MESSAGES", request.param)
-    yield request.param
+    return int(request.param)
 
 
 async def grown(folder: Path, data: bytes, ends: list[int]) -> Store:
@@ -191,10 +190,9 @@ class TestSeveralProcesses:
         """Both read the whole file; each row is written by one of them."""
         path = write(tmp_path / "s.jsonl", *dialogue(3000))
         command = [sys.executable, "-c", IMPORT, str(tmp_path / "home"), str(path)]
-        processes = [subprocess.Popen(command, cwd=REPOSITORY) for _ in range(2)]
+        processes = [await asyncio.create_subprocess_exec(*command, cwd=REPOSITORY) for _ in range(2)]
 
-        assert [process.wait() for process in processes] == [0, 0]
+        assert [await process.wait() for process in processes] == [0, 0]
         async with Store(tmp_path / "home") as store:
-            assert len(await store.texts(SESSION)) == 3000
             assert await store.texts(SESSION) == [f"{'prompt' if n % 2 else 'answer'} {n}" for n in range(1, 3001)]
             assert await store.faults() == []

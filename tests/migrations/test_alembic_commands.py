@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.config import CommandLine, Config
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
-from alembic import command
 from lcm.errors import MigrationError
 from lcm.migrations import shims
 from lcm.migrations.assets import find_assets

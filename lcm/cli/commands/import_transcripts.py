@@ -43,8 +43,8 @@ class Total:
     def add(self, report: FileReport) -> None:
         self.files += 1
         self.counts.add(report.counts)
-        self.conversations |= {(report.root, each) for each in report.conversation_ids}
-        self.projects |= {report.root} if report.conversation_ids else set()
+        self.conversations |= {(root, each) for root, ids in report.conversations.items() for each in ids}
+        self.projects |= {root for root, ids in report.conversations.items() if ids}
         self.skipped += [
             {"file": str(report.path), "line": skip.line + 1, "reason": skip.reason} for skip in report.skipped
         ]
@@ -143,6 +143,8 @@ def _sentence(total: Total, seconds: float, *, dry_run: bool) -> str:
     counts = total.counts
     if not total.files and not total.failed:
         return "No transcripts found; name a file or folder with *.jsonl files: `lcm import PATH`."
+    if not counts.messages_new and not counts.messages_known:
+        return f"Nothing new in {shown_count(total.files, 'file')} ({seconds:.1f} s).{_skipped_sentence(total)}"
     verb = "Would import" if dry_run else "Imported"
     changed = ""
     if counts.messages_changed:
@@ -157,6 +159,8 @@ def _sentence(total: Total, seconds: float, *, dry_run: bool) -> str:
         lines.append(f"Secrets replaced before anything was stored: {sum(counts.redactions.values()):,}.")
     if counts.large_files:
         lines.append(f"Large files and pictures kept beside their messages: {counts.large_files:,}.")
-    if total.skipped:
-        lines.append(f"Lines and files skipped: {len(total.skipped):,}.")
-    return "\n".join(lines)
+    return "\n".join(lines) + _skipped_sentence(total)
+
+
+def _skipped_sentence(total: Total) -> str:
+    return f"\nLines and files skipped: {len(total.skipped):,}." if total.skipped else ""

@@ -49,9 +49,10 @@ def _print(figures: list[tuple[ProjectStorage, Stats]], total: Stats) -> None:
 
 
 def _sentence(stats: Stats) -> str:
+    summaries = "summary" if stats.summaries == 1 else "summaries"
     return (
         f"{shown_count(stats.conversations, 'conversation')}, {shown_count(stats.messages, 'message')},"
-        f" {stats.summaries:,} summaries, {stats.context_tokens:,} of {stats.raw_tokens:,} tokens in context"
+        f" {stats.summaries:,} {summaries}, {stats.context_tokens:,} of {stats.raw_tokens:,} tokens in context"
     )
 
 

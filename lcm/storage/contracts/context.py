@@ -83,7 +83,10 @@ class ContextRepository(Protocol):
         ...
 
     async def exclude_messages(self, conversation_id: int, message_ids: Sequence[int], reason: Exclusion) -> int:
-        """Take raw messages out of the context and mark them; returns how many. Those under a summary stay."""
+        """Take raw messages out of the context and mark them; returns how many. Those under a summary stay.
+
+        A message of the base leaves this context only: it is not marked, its own conversation may still show it.
+        """
         ...
 
     async def copy_base(self, conversation_id: int, base_conversation_id: int, base_message_id: int) -> None:

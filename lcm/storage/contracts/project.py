@@ -88,7 +88,9 @@ class ProjectStorage(Repositories, Protocol):
 
     async def health(self) -> Health: ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """What runs is waited for, what begins later raises `StorageClosed`; inside a transaction: `ScopeMisused`."""
+        ...
 
 
 class StorageFactory(Protocol):

@@ -167,7 +167,11 @@ class CoreContextRepository:
             )
             await connection.execute(
                 update(messages)
-                .where(messages.c.project_id == self._project_id, among(messages.c.message_id, ids))
+                .where(
+                    messages.c.project_id == self._project_id,
+                    messages.c.conversation_id == conversation_id,
+                    among(messages.c.message_id, ids),
+                )
                 .values(context_exclusion=reason.value)
             )
         return len(ids)

@@ -22,7 +22,7 @@ Values = dict[str, Any]
 
 
 def require_aware(field: str, value: datetime) -> None:
-    if value.tzinfo is None:
+    if getattr(value, "tzinfo", None) is None:
         raise InvalidInput(f"The field {field} needs a time with its zone.")
 
 

@@ -159,6 +159,7 @@ class ProjectExecutor:
         self._dialect = dialect
         self._project_id = project_id
         self._is_closed = False
+        self._transactions: set[TransactionExecutor] = set()
 
     @property
     def dialect(self) -> BackendDialect:
@@ -169,6 +170,13 @@ class ProjectExecutor:
         return self._project_id
 
     def close(self) -> None:
+        """Refuse what begins from now on.
+
+        Raises:
+            ScopeMisused: called inside a transaction of this project, which would wait for itself.
+        """
+        if _current_transaction.get() in self._transactions:
+            raise ScopeMisused("Close the project after its transaction.")
         self._is_closed = True
 
     @asynccontextmanager
@@ -198,10 +206,12 @@ class ProjectExecutor:
             async with self._source.begin(writes=writes) as connection:
                 executor = TransactionExecutor(connection, self._dialect, self._project_id, may_write=writes)
                 token = _current_transaction.set(executor)
+                self._transactions.add(executor)
                 try:
                     yield executor
                 finally:
                     _current_transaction.reset(token)
+                    self._transactions.discard(executor)
                     may_commit = await executor.finish()
                 if not may_commit:
                     executor.refuse()

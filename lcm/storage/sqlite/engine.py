@@ -6,8 +6,8 @@ import asyncio
 import os
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,6 +45,20 @@ class InterruptibleConnection(aiosqlite.Connection):
                 self._connection.interrupt()
             raise
 
+    async def close(self) -> None:
+        """A statement that something still refers to keeps a closed connection alive, and its transaction with it."""
+        if self._connection is not None:
+            await self._execute(self._roll_back)
+        await super().close()
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        self._tx.put_nowait((None, self._roll_back))
+        return super().stop()
+
+    def _roll_back(self) -> None:
+        if self._connection is not None and self._connection.in_transaction:
+            self._connection.rollback()
+
 
 class ProjectFile:
     """One project's database file: reads run side by side, writers take turns by a lock shared between processes."""
@@ -53,21 +67,26 @@ class ProjectFile:
         self._path = path
         self._lock = FileLock(path.with_name(path.name + ".lock"))
         self._engine = _make_engine(path)
+        self._running = 0
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
 
     @asynccontextmanager
     async def begin(self, *, writes: bool) -> AsyncIterator[AsyncConnection]:
         """One transaction: commit on exit, roll back on an exception."""
-        if not writes:
-            async with self._transaction(writes=False) as connection:
-                yield connection
-            return
-        async with self._lock.hold(timeout_s=LOCK_TIMEOUT_S):
-            async with self._transaction(writes=True) as connection:
-                yield connection
-            await self._checkpoint_if_large()
+        with self._counted():
+            if not writes:
+                async with self._transaction(writes=False) as connection:
+                    yield connection
+                return
+            async with self._lock.hold(timeout_s=LOCK_TIMEOUT_S):
+                async with self._transaction(writes=True) as connection:
+                    yield connection
+                await self._checkpoint_if_large()
 
     async def close(self) -> None:
-        """Fold the log into the file when nobody else is writing, then close every connection."""
+        """Wait for what runs, fold the log into the file when nobody else is writing, close every connection."""
+        await self._is_idle.wait()
         try:
             async with self._lock.hold(timeout_s=0.0):
                 await self._checkpoint()
@@ -75,6 +94,17 @@ class ProjectFile:
             pass  # another process writes: its own close folds the log
         finally:
             await self._engine.dispose()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._running += 1
+        self._is_idle.clear()
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._is_idle.set()
 
     @asynccontextmanager
     async def _transaction(self, *, writes: bool) -> AsyncIterator[AsyncConnection]:

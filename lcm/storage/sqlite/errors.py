@@ -24,6 +24,7 @@ _UNAVAILABLE: dict[int, str] = {
 }
 _DAMAGED: dict[int, str] = {
     sqlite3.SQLITE_NOTADB: "The project database is not a database; restore it from a backup or move it away.",
+    sqlite3.SQLITE_CORRUPT_VTAB: "The search index is damaged; rebuild it and try again.",
     sqlite3.SQLITE_CORRUPT: "The project database is damaged; restore it from a backup or move it away.",
     sqlite3.SQLITE_SCHEMA: "The schema of the project database changed meanwhile; run the command again.",
 }
@@ -62,4 +63,6 @@ def translate(error: BaseException, *, project_id: str | None, domain: str) -> B
     primary = (code or 0) & 0xFF
     if primary in _UNAVAILABLE:
         return StorageUnavailable(_UNAVAILABLE[primary], backend=BACKEND, project_id=project_id, domain=domain)
-    return StorageError(_DAMAGED.get(primary), backend=BACKEND, project_id=project_id, domain=domain)
+    return StorageError(
+        _DAMAGED.get(code or 0, _DAMAGED.get(primary)), backend=BACKEND, project_id=project_id, domain=domain
+    )

@@ -68,8 +68,8 @@ class SqliteProject(CoreProject):
     async def close(self) -> None:
         if self._is_closed:
             return
-        self._is_closed = True
         self._executor.close()
+        self._is_closed = True
         await self._file.close()
 
     async def _probe(self) -> tuple[HealthStatus, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -36,6 +37,7 @@ def delete_statement(table: str) -> TextClause:
 
 
 _INSERT = {table: insert_statement(table) for table in ("messages_fts", "summaries_fts")}
+_INDEXED_MESSAGES = text("SELECT id FROM messages_fts_docsize WHERE id IN (SELECT value FROM json_each(:ids))")
 _DELETE = {table: delete_statement(table) for table in ("messages_fts", "summaries_fts")}
 
 
@@ -46,7 +48,10 @@ class FtsIndex:
         await _execute(connection, _INSERT["messages_fts"], texts)
 
     async def remove_messages(self, connection: AsyncConnection, texts: Sequence[IndexedText]) -> None:
-        await _execute(connection, _DELETE["messages_fts"], texts)
+        """A row that the index lost already is left out: its 'delete' would be refused, or damage the index further."""
+        ids = json.dumps([each.row_id for each in texts])
+        indexed = {row.id for row in await connection.execute(_INDEXED_MESSAGES, {"ids": ids})}
+        await _execute(connection, _DELETE["messages_fts"], [each for each in texts if each.row_id in indexed])
 
     async def add_summaries(self, connection: AsyncConnection, texts: Sequence[IndexedText]) -> None:
         await _execute(connection, _INSERT["summaries_fts"], texts)

@@ -164,7 +164,6 @@ class TestRealFiles:
         assert exclusions == {Exclusion.CLIENT_SUMMARY: 1}
         assert not any(isinstance(item, SkippedLine | Rewind | HistoryNeeded) for item in items)
 
-
     def test_a_queued_text_that_came_as_no_record_is_a_message(self) -> None:
         """Typed while the agent worked (line 190) and taken over in mid-turn (line 193)."""
         [record] = [each for each in messages(parse("claude/compacted-v2.0.76.jsonl")) if each.line == 193]

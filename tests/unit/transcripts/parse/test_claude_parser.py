@@ -223,7 +223,6 @@ class TestExclusions:
 
         assert (stored.exclusion, stored.is_prompt) == (exclusion, False)
 
-
     def test_a_meta_record_with_a_result_stays_in_context(self) -> None:
         """Without it the call would have no answer."""
         assert message(user([tool_result()], isMeta=True)).exclusion is None
