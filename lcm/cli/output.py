@@ -70,7 +70,8 @@ def say(text: str) -> None:
 def discard_output() -> None:
     """From now on stdout goes nowhere, so that what is still buffered cannot fail when the process ends."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stdout = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)
 
 
 def output_width() -> int | None:

@@ -18,7 +18,7 @@ from lcm.composition.build import OpenProjects, build_factory
 from lcm.composition.selection import select_projects
 from lcm.errors import InvalidInput, LcmError, SchemaTooNew
 from lcm.settings.load import load_settings
-from lcm.settings.model import Settings
+from lcm.settings.model import Origin, Settings
 from lcm.storage.contracts.project import ProjectStorage
 
 
@@ -46,7 +46,9 @@ def read_settings() -> Settings:
     from lcm import log
 
     settings = load_settings(environ=os.environ)
-    log.configure(settings.log.level)
+    # A command tells a person what failed in its own line; the log says more when it was asked to.
+    is_asked = settings.origins["log.level"] is not Origin.DEFAULT
+    log.configure(settings.log.level if is_asked else "error")
     return settings
 
 

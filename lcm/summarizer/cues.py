@@ -46,10 +46,17 @@ _ERROR_SIGNS = (
     *("error", "exception", "fatal", "panic", "fail", "traceback", "not found", "no such", "denied", "exit", "e  "),
 )
 
-_CODE_ENDS = "{}[(;="
-_CODE_SIGNS = ("=>", "==", '{"', "</", "/>", " = ", "((", "){", "):")
+_CODE_ENDS = "{}[(;=&\\"
+_CODE_TAILS = ("',", '",', "),", "],", "`,", "},")
+#: What an error message does not end with, but a line of code may.
+_NO_ERROR_ENDS = (",", ";", "(", "{", "=>")
+#: A line this long, of which less than a share is letters, is a row of figures or a progress bar.
+_FIGURES_CHARS = 100
+_LEAST_LETTERS = 0.4
+_CODE_SIGNS = ("=>", "==", '{"', "</", "/>", " = ", " || ", "((", "){", "):")
 _CODE_START = re.compile(
-    r"[{}\]();+]|\".*\",$|\[(?![\sA-Za-z])|//|/\*|\*/|<[/!?\w]|\"[^\"]{1,80}\":|'[^']{1,80}':|[\w.$'\"]{1,80}(?:: \S{1,80})?,$|@@|---|@\w+\(|[\w.]{1,80}\(.*\)$"
+    r"[{}\]();+]|\[(?![\sA-Za-z])|//|/\*|\*/|<[/!?\w]|@@|---|@\w+\(|[\w.]{1,80}\(.*\)$"
+    r"|\".*\",$|\"[^\"]{1,80}\":|'[^']{1,80}':|[\w.$'\"]{1,80}(?:: \S{1,80})?,$"
     r"|(?:const|let|var|import|export|from|return|def|class|function|async def|await|public|private|static|interface"
     r"|type|struct|fn|func|if|for|while|elif|else|try|catch|except|finally|switch|case|pub|use|package)\b"
     r".{0,400}[;{}(:=)\]]$"
@@ -78,7 +85,9 @@ def is_open(sentence: str) -> bool:
 
 def is_error(line: str) -> bool:
     """Whether a line begins as error messages do."""
-    return _holds(line.lower(), _ERROR_SIGNS) and _ERROR_LINE.match(line) is not None
+    if line.endswith(_NO_ERROR_ENDS) or not _holds(line.lower(), _ERROR_SIGNS):
+        return False
+    return _ERROR_LINE.match(line) is not None
 
 
 def error_places(lines: Sequence[str]) -> list[int]:
@@ -88,7 +97,13 @@ def error_places(lines: Sequence[str]) -> list[int]:
 
 def is_code(line: str) -> bool:
     """Whether a line that is not blank and not indented looks like code, data or markup rather than prose."""
-    return line[-1] in _CODE_ENDS or _holds(line, _CODE_SIGNS) or _CODE_START.match(line) is not None
+    if line[-1] in _CODE_ENDS or line[-2:] in _CODE_TAILS or _holds(line, _CODE_SIGNS):
+        return True
+    return _CODE_START.match(line) is not None or _is_figures(line)
+
+
+def _is_figures(line: str) -> bool:
+    return len(line) >= _FIGURES_CHARS and sum(map(str.isalpha, line)) < _LEAST_LETTERS * len(line)
 
 
 def _holds(text: str, signs: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""What messages say, sorted without a model: requests, decisions, files, calls, errors, open items, and all the rest."""
+"""What messages say, sorted without a model: requests, decisions, files, calls, errors, open items and the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lcm.summarizer.cues import QUESTION, decision_weight, is_open
 from lcm.summarizer.salience import LEAST_INFORMATION, information
 from lcm.summarizer.sections import TIME, Entry, Extract, Section
 from lcm.summarizer.sentences import SENTENCE_ENDS, Form, Piece, cut_at_clause, sentences, split_blocks, unwrapped
-from lcm.summarizer.tool_calls import Call, parse_call, parse_result
+from lcm.summarizer.tool_calls import Call, Result, parse_call, parse_result
 
 _HEADER = re.compile(rf"^\[({TIME})\] (user|assistant|system|tool)[ \t]*$", re.MULTILINE)
 _PATCHED = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_END = "*** End Patch"
-#: A client's remark in the user's place, such as `[Request interrupted by user]`.
-_REMARK = re.compile(r"\[[^\[\]\n]{1,200}\]")
+#: No request, though in the user's place: `[Request interrupted by user]`, `/clear`.
+_REMARK = re.compile(r"\[[^\[\]\n]{1,200}\]|/[\w:-]{1,80}")
 
 _ERRORS_PER_RESULT = 2
 _OPENING_SENTENCES = 4
@@ -95,7 +95,7 @@ class _Scan:
             return
         if self.results or role == "user":
             self._release()
-        pieces = list(sentences("\n".join(self._prose(order, stamp, content))))
+        pieces = sentences("\n".join(self._prose(order, stamp, content)))
         if role == "user":
             self._read_request(order, stamp, pieces)
         elif pieces:
@@ -108,7 +108,7 @@ class _Scan:
             self._read_result(order, stamp, content, self.waiting[place] if is_paired else None)
         if not is_paired:
             for call, order, stamp in self.waiting:
-                self._finish(call, order, stamp, "", has_failed=False)
+                self._finish(call, order, stamp, None)
         self.waiting, self.results = [], []
 
     def _prose(self, order: int, stamp: str, content: str) -> Iterator[str]:
@@ -116,7 +116,9 @@ class _Scan:
         is_patch = False
         for line in content.split("\n"):
             call = None if is_patch else parse_call(line)
-            is_patch = is_patch or _PATCH_BEGIN in line
+            if not is_patch and _PATCH_BEGIN in line:
+                is_patch = True
+                self.waiting.append((Call(line.partition(" ")[0]), order, stamp))
             if call is not None:
                 self._read_call(order, stamp, call)
             elif is_patch:
@@ -130,7 +132,7 @@ class _Scan:
         if not spoken:
             return
         if len(spoken) == 1 and _REMARK.fullmatch(spoken[0]):
-            self.found.append(Entry(Section.NOTED, spoken[0], order, stamp, _USER, worth=_WORTH_USER))
+            self.found.append(Entry(Section.NOTED, spoken[0], order, stamp, _USER, worth=_WORTH_PROSE))
             return
         opening = _joined(spoken[:_OPENING_SENTENCES])
         closing = spoken[-1] if len(spoken) > _LONG_REQUEST and spoken[-1].endswith(QUESTION) else ""
@@ -166,7 +168,7 @@ class _Scan:
         if patched is not None:
             self._touch(patched.group(2), order, patched.group(1).lower(), is_change=True)
         elif line.startswith("+"):
-            self._quote(order, stamp, "apply_patch input", line[1:])
+            self._quote(order, stamp, f"{self.waiting[-1][0].tool} input", line[1:])
 
     def _read_call(self, order: int, stamp: str, call: Call) -> None:
         self.waiting.append((call, order, stamp))
@@ -179,13 +181,13 @@ class _Scan:
     def _read_result(self, order: int, stamp: str, content: str, answered: tuple[Call, int, str] | None) -> None:
         call, called, at = answered or (None, order, stamp)
         result = parse_result(content, is_somebodys_text=call is not None and call.is_reader)
-        for line in result.errors[-_ERRORS_PER_RESULT:]:
+        for line in [line for line in result.errors if " " in line][-_ERRORS_PER_RESULT:]:
             text = cut_at_clause(line, _OPENING_CHARS)
             self.found.append(Entry(Section.ERROR, text, order, stamp, worth=_WORTH_ERROR))
         if call is None:
             self._quote(order, stamp, "Tool output", result.text)
         elif call.tasks is None:
-            self._finish(call, called, at, result.outcome, has_failed=result.has_failed)
+            self._finish(call, called, at, result)
             if not result.is_short:
                 self._quote(order, stamp, f"{call.tool} output", result.text)
 
@@ -194,13 +196,15 @@ class _Scan:
             is_code = form is Form.CODE
             self.found.append(Entry(Section.NOTED, line, order, stamp, speaker, 0, _WORTH_QUOTED[form], is_code))
 
-    def _finish(self, call: Call, order: int, stamp: str, outcome: str, *, has_failed: bool) -> None:
+    def _finish(self, call: Call, order: int, stamp: str, result: Result | None) -> None:
+        """Note a call and its result; None when that is not known."""
+        has_failed = result is not None and result.has_failed
         for path in call.paths:
-            ended = "" if not outcome else "failed" if has_failed else "ok"
-            self._touch(path, order, f"{call.tool} {ended}".strip(), is_change=not call.is_reader)
+            ended = "" if result is None else " failed" if has_failed else " ok"
+            self._touch(path, order, f"{call.tool}{ended}", is_change=not call.is_reader)
         if call.subject is not None:
             worth = _WORTH_FAILED_CALL if has_failed else _WORTH_CALL[call.is_reader]
-            text = call.told(outcome)
+            text = call.told("" if result is None else result.outcome)
             self.found.append(Entry(Section.COMMAND, text, order, stamp, worth=worth))
 
     def _touch(self, path: str, order: int, use: str, *, is_change: bool) -> None:
@@ -250,8 +254,9 @@ def _once(entries: list[Entry]) -> Iterator[Entry]:
     """Each quoted line once, at its first place; one that was found more often is boilerplate, worth less."""
     counts = Counter([entry.text for entry in entries if entry.is_quoted])
     for entry in entries:
-        count = counts.pop(entry.text, 0) if entry.is_quoted else 1
-        if count == 1:
+        count = counts.get(entry.text, 1)
+        if count == 1 or not entry.is_quoted:
             yield entry
         elif count:
+            counts[entry.text] = 0
             yield entry._replace(worth=entry.worth // count)

@@ -73,7 +73,8 @@ def _joined(told: Sequence[Entry]) -> list[Entry]:
 
 def _continues(earlier: Entry, entry: Entry) -> bool:
     is_same = earlier.section is entry.section is Section.NOTED and earlier.speaker == entry.speaker
-    return is_same and earlier.order == entry.order and earlier.text.endswith(SENTENCE_ENDS)
+    are_whole = earlier.text.endswith(SENTENCE_ENDS) and entry.text.endswith(SENTENCE_ENDS)
+    return is_same and earlier.order == entry.order and are_whole
 
 
 def _prefix(entry: Entry) -> str:

@@ -35,7 +35,7 @@ _ROUND = (
 #: Rounds end when less than this share of the room is left; the rest goes to whatever tells most.
 _LEAST_SHARE_LEFT = 0.5
 #: When more of the room is left, lines of code are shown as well.
-_MOST_LEFT = 0.12
+_MOST_LEFT = 0.1
 _MOST_ENTRY_TOKENS = 120
 _LEAST_ENTRY_TOKENS = 12
 #: Below this, a frame of time range and footer would leave no room for what was said.
@@ -127,16 +127,14 @@ class _Picker:
         self._most = max(_LEAST_ENTRY_TOKENS, min(_MOST_ENTRY_TOKENS, max(room // 4, min(room // 2, 40))))
         self._picked: dict[int, Entry] = {}
         self._moments: set[str] = set()
-        self._quotations: set[tuple[int, str]] = set()
+        self._quotations: set[tuple[int, str, str]] = set()
 
     def pick_sections(self) -> None:
-        """Rounds over the sections, the best of each first, until a share of the room is left."""
+        """Rounds over the sections, the best of each first, until less than a share of the room is left."""
         queues = _queues(self._entries)
         reserve = self.room * _LEAST_SHARE_LEFT
-        while any(queues.values()):
+        while any(queues.values()) and self.room >= reserve:
             for section in _ROUND:
-                if self._picked and self.room < reserve:
-                    return
                 if queues[section]:
                     index = queues[section].popleft()
                     if not self._picked or self._salience.is_new(index):
@@ -144,7 +142,7 @@ class _Picker:
 
     def pick_best(self, reserve: int = 0) -> None:
         """Whatever adds most for its length, again and again, until only a reserve is left or the next do not fit."""
-        heap = [(-self._salience.score(index), index) for index in self._candidates if index not in self._picked]
+        heap = [(-self._salience.most(index), index) for index in self._candidates if index not in self._picked]
         heapq.heapify(heap)
         misses = 0
         while heap and self.room >= max(reserve, _LEAST_LINE_TOKENS) and misses < _MOST_MISSES:
@@ -175,15 +173,20 @@ class _Picker:
         self._salience.cover(index)
         if entry.is_told:
             self._moments.add(entry.stamp)
-            self._quotations.add((entry.order, entry.speaker))
+            self._quotations.add(_quotation(entry))
         return True
 
     def _cost(self, entry: Entry) -> int:
         if not entry.is_told:
             return line_cost(entry)
-        if entry.is_quoted and (entry.order, entry.speaker) in self._quotations:
+        if entry.is_quoted and _quotation(entry) in self._quotations:
             return continued_cost(entry)
         return line_cost(entry) + (0 if entry.stamp in self._moments else moment_cost(entry.stamp))
+
+
+def _quotation(entry: Entry) -> tuple[int, str, str]:
+    """What entries shown in one quotation have in common."""
+    return (entry.order, entry.stamp, entry.speaker)
 
 
 def _queues(entries: Sequence[Entry]) -> dict[Section, deque[int]]:

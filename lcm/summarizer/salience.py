@@ -22,13 +22,15 @@ _BLOB_CHARS = 60
 _BLOB = re.compile(r"[A-Za-z0-9+=]{60,}|[A-Za-z0-9+/=]{160,}")
 _OUTCOMES = re.compile(
     r"(?:errors?|fail(?:s|ed|ing|ures?)?|pass(?:es|ed|ing)?|fix(?:es|ed)?|bugs?|broken?|crash\w*|warn\w*|timeouts?"
-    r"|exceptions?|denied|missing|wrong|works?|working|done|completed?|removed?|added|created|renamed|deprecated)\Z",
+    r"|exceptions?|denied|missing|wrong|completed?|removed?|added|created|renamed|deprecated)\Z",
     re.IGNORECASE,
 )
 
 _OUTCOME = 150
 _NAME = 250
 _ACRONYM = 120
+_SHORT_ACRONYM = 40
+_SHORTEST_ACRONYM = 3
 _NUMBER = 120
 _DIGIT = 80
 _BIGRAM = 60
@@ -84,7 +86,9 @@ def _letters_value(word: str) -> int:
         return _OUTCOME
     if word.islower() or word.istitle():
         return next(value for least, value in _PLAIN if len(word) >= least)
-    return _ACRONYM if word.isupper() else _NAME
+    if not word.isupper():
+        return _NAME
+    return _ACRONYM if len(word) >= _SHORTEST_ACRONYM else _SHORT_ACRONYM
 
 
 class Salience:
@@ -101,13 +105,17 @@ class Salience:
         """Take some entries into account; a word is the rarer the fewer of them have it."""
         read = {index: set(words_of(self._entries[index].text)) for index in indexes}
         lines = Counter(chain.from_iterable(read.values()))
-        for word, count in lines.items():
-            if word not in self._values:
-                self._values[word] = word_value(word) * _RARE_LINES // (_RARE_LINES - 1 + count)
+        values = {word: word_value(word) * _RARE_LINES // (_RARE_LINES - 1 + count) for word, count in lines.items()}
+        # What was covered before stays covered.
+        self._values = {**values, **self._values}
         self._words.update(read)
         for index, words in read.items():
             self._totals[index] = sum(map(self._values.__getitem__, words))
             self._worths[index] = _worth(self._entries[index])
+
+    def most(self, index: int) -> int:
+        """What `score` is at most."""
+        return self._totals[index] * self._worths[index]
 
     def score(self, index: int) -> int:
         """What is new in an entry, by its worth and its length; 0 when too little is."""

@@ -59,7 +59,7 @@ class Entry(NamedTuple):
     @property
     def is_quoted(self) -> bool:
         """Whether it is a line of what a tool was given or gave back."""
-        return self.speaker.endswith(QUOTED)
+        return bool(self.speaker) and self.speaker.endswith(QUOTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from enum import Enum
+from enum import StrEnum
 
 from lcm.summarizer.cues import is_code
 from lcm.text import clip, one_line
 
 
-class Form(Enum):
+class Form(StrEnum):
     """What a piece of text is written as."""
 
     PROSE = "prose"
@@ -43,7 +43,20 @@ SENTENCE_ENDS = (".", "!", "?", "\u2026", "\u3002", "\uff01", "\uff1f")
 _RULER = re.compile(r"([^\w\s.])\1{3,}\s*")
 _EMPTY_SIGNS = "`*_-=#|>{}[]() "
 _COLONS = (":", "\uff1a", ":**", ":*")
-_CLAUSE_BORDERS = (". ", "; ", ", ", ": ", " - ", " \u2013 ", " \u2014 ", " && ", "\u3002", "\uff0c", "\u3001", "\uff1b")
+_CLAUSE_BORDERS = (
+    ". ",
+    "; ",
+    ", ",
+    ": ",
+    " - ",
+    " \u2013 ",
+    " \u2014 ",
+    " && ",
+    "\u3002",
+    "\uff0c",
+    "\u3001",
+    "\uff1b",
+)
 
 
 def split_blocks(text: str, header: re.Pattern[str]) -> list[tuple[re.Match[str] | None, str]]:
@@ -92,7 +105,7 @@ def sentences(text: str) -> list[Piece]:
         line = raw.strip()
         if line[:1].isdigit() and (numbered := _LINE_NUMBER.match(line)):
             line = line[numbered.end() :]
-        if line.startswith(_FENCES):
+        if line[:3] in _FENCES:
             is_fenced, lead = not is_fenced, ""
         elif is_fenced or (line and is_code(line)):
             lead = ""
@@ -118,18 +131,20 @@ def _add_spoken(pieces: list[Piece], line: str, lead: str) -> str:
 
 
 def _add(pieces: list[Piece], text: str, form: Form) -> None:
-    plain = single_line(text.replace("**", "") if "**" in text else text).rstrip("| ")
-    if len(plain) > ENTRY_CHARS:
-        plain = cut_at_clause(plain, ENTRY_CHARS)
-    if not plain[:1].isalnum():
-        plain = _RULER.sub("", plain).rstrip()
+    if "**" in text:
+        text = text.replace("**", "")
+    plain = single_line(text)
+    if plain[:3] == 3 * plain[:1]:
+        plain = _RULER.sub("", plain)
+    if plain[-1:] == "|":
+        plain = plain.rstrip("| ")
     if plain[:1].isalnum() or plain.strip(_EMPTY_SIGNS):
-        pieces.append((plain, form))
+        pieces.append((cut_at_clause(plain, ENTRY_CHARS) if len(plain) > ENTRY_CHARS else plain, form))
 
 
 def single_line(text: str) -> str:
     """One line of at most 960 characters, safe to print: as `lcm.text.one_line`, quicker for plain text."""
-    if len(text) <= 2 * ENTRY_CHARS and text.isprintable() and "  " not in text:
+    if text.isprintable() and "  " not in text and len(text) <= 2 * ENTRY_CHARS:
         return text.strip()
     return one_line(text, 2 * ENTRY_CHARS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from lcm.summarizer.cues import decision_weight, is_code, is_error, is_open
 from lcm.summarizer.narrative import BETWEEN, MOMENT, TOLD
@@ -44,18 +45,22 @@ def extract_summaries(text: str) -> Extract:
     blocks = split_blocks(text, _HEADER)
     found: list[Entry] = []
     for order, (header, content) in enumerate(blocks):
+        since = header.group(1)[5:16] if header else ""
         gain = _WORTH_NEWEST * order // max(1, len(blocks) - 1)
-        found.extend(
-            entry._replace(worth=entry.worth + entry.worth * gain // 100)
-            for entry in _entries(order, header.group(1)[5:16] if header else "", content)
-        )
+        entries = sorted(_entries(order, since, content), key=partial(_moment, since=since))
+        found.extend(entry._replace(worth=entry.worth + entry.worth * gain // 100) for entry in entries)
     headers = [header for header, _ in blocks if header]
     earliest = headers[0].group(1) if headers else None
     return Extract(tuple(_merged(found)), earliest, headers[-1].group(2) if headers else None)
 
 
+def _moment(entry: Entry, since: str) -> tuple[bool, str]:
+    """Sorts by time; a time of the year before the summary begins is of the next year."""
+    return (bool(entry.stamp) and entry.stamp < since, entry.stamp)
+
+
 def _entries(order: int, since: str, content: str) -> Iterator[Entry]:
-    """Lines of an extract as they are, other prose by what its sentences say, at the beginning of the summary's time."""
+    """Lines of an extract as they are; other prose by what its sentences say, at the time the summary begins."""
     moment: str | None = None
     prose: list[str] = []
     for raw in strip_marker(content).split("\n"):
@@ -72,7 +77,7 @@ def _entries(order: int, since: str, content: str) -> Iterator[Entry]:
             prose.append(line)
     for sentence, form in sentences("\n".join(prose)):
         section = _section_of(sentence) if form is Form.PROSE else Section.NOTED
-        yield _entry(section, sentence, order, since, worth=_WORTH_CODE if form is Form.CODE else _WORTH[section])
+        yield _entry(section, sentence, order, since, form)
 
 
 def _is_frame(line: str) -> bool:
@@ -85,21 +90,25 @@ def _labelled(section: Section, text: str, order: int) -> Entry:
     return _entry(section, plain, order, stamp.group(1) if stamp else "")
 
 
-def _entry(section: Section, text: str, order: int, stamp: str, *, worth: int | None = None) -> Entry:
+def _entry(section: Section, text: str, order: int, stamp: str, form: Form = Form.PROSE) -> Entry:
     weight = decision_weight(text) if section is Section.DECIDED else 0
-    return Entry(section, text, order, stamp, weight=weight, worth=_WORTH[section] if worth is None else worth)
+    return _as_written(Entry(section, text, order, stamp, weight=weight, worth=_WORTH[section]), form)
 
 
 def _told(order: int, moment: str, speaker: str, text: str) -> Iterator[Entry]:
     """One line of a narrative: a call as a whole, else each sentence or quoted line."""
     if not speaker and _CALLED.fullmatch(text):
-        yield Entry(Section.COMMAND, text, order, moment, worth=_WORTH[Section.COMMAND])
+        yield _entry(Section.COMMAND, text, order, moment)
         return
     is_quoted = bool(speaker) and speaker != "User"
-    pieces = ((part, Form.CODE if is_code(part) else Form.PROSE) for part in text.split(BETWEEN) if part.strip())
+    quoted = [(part, Form.CODE if is_code(part) else Form.PROSE) for part in text.split(BETWEEN) if part.strip()]
     worth = _WORTH_QUOTED if is_quoted else _WORTH_USER if speaker else _WORTH[Section.NOTED]
-    for piece, form in pieces if is_quoted else sentences(text):
-        yield Entry(Section.NOTED, piece, order, moment, speaker, worth=_WORTH_CODE if form is Form.CODE else worth)
+    for piece, form in quoted if is_quoted else sentences(text):
+        yield _as_written(Entry(Section.NOTED, piece, order, moment, speaker, worth=worth), form)
+
+
+def _as_written(entry: Entry, form: Form) -> Entry:
+    return entry._replace(worth=_WORTH_CODE, is_code=True) if form is Form.CODE else entry
 
 
 def _section_of(sentence: str) -> Section:

@@ -27,6 +27,7 @@ _MAX_NESTING = 4
 
 #: Tools whose results are somebody's text, in which an error message is no error.
 _READERS = re.compile(r"read|view|open|cat|grep|search|glob|find|list|ls|fetch", re.IGNORECASE)
+_COMPLAINT_CHARS = 2000
 _BARE_CHARS = 12
 #: What some clients write before an output: lines of figures, the last one names what follows.
 _PREAMBLE = re.compile(r"\A(?:[A-Z][\w ]{1,40}:? [^\n]{1,80}\n){1,6}(?:Final )?Output:(?:\n|\Z)")
@@ -50,10 +51,10 @@ class Call:
     """
 
     tool: str
-    paths: tuple[str, ...]
-    subject: str | None
-    written: tuple[str, ...]
-    tasks: tuple[str, ...] | None
+    paths: tuple[str, ...] = ()
+    subject: str | None = None
+    written: tuple[str, ...] = ()
+    tasks: tuple[str, ...] | None = None
 
     @property
     def is_reader(self) -> bool:
@@ -67,17 +68,30 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gave back: its text without preamble, its error lines, and how it went in a few words."""
+    """What a tool gave back: its text without preamble, and its error lines."""
 
     text: str
     errors: tuple[str, ...]
     has_failed: bool
-    outcome: str
+    is_running: bool
 
     @property
     def is_short(self) -> bool:
         """Whether the outcome says it all."""
         return len(self.text) <= _OUTCOME_CHARS and "\n" not in self.text.strip()
+
+    @property
+    def outcome(self) -> str:
+        """How it went in a few words: the last tally of tests or the like, else the only line or their number."""
+        if self.is_running:
+            return _STILL_RUNNING
+        tally = _tally(self.text[-_TAIL_CHARS:])
+        if tally is not None:
+            return tally
+        if self.has_failed or not self.text.strip():
+            return "failed" if self.has_failed else "ok"
+        lines = self.text.strip().count("\n") + 1
+        return single_line(self.text) if self.is_short else f"{lines} line{'s' if lines > 1 else ''}"
 
 
 def parse_call(line: str) -> Call | None:
@@ -104,27 +118,25 @@ def parse_result(content: str, *, is_somebodys_text: bool) -> Result:
     text = content[preamble.end() :] if preamble else content
     errors = tuple(_errors(text, is_somebodys_text=is_somebodys_text))
     status = preamble.group() if preamble else ""
-    has_failed = bool(errors) or _EXIT_FAILED.search(status) is not None
-    is_running = not text.strip() and _STILL_RUNNING in status
-    outcome = _STILL_RUNNING if is_running else _outcome(text, has_failed=has_failed)
-    return Result(text, errors, has_failed, outcome)
+    return Result(
+        text=text,
+        errors=errors,
+        has_failed=bool(errors) or _EXIT_FAILED.search(status) is not None,
+        is_running=not text.strip() and _STILL_RUNNING in status,
+    )
 
 
-def _outcome(text: str, *, has_failed: bool) -> str:
-    """The last short line that counts tests or the like, else the only line, else how many lines there are."""
-    tail = text[-_TAIL_CHARS:]
-    for tally in reversed(list(_TALLY.finditer(tail))):
-        line = tail[tail.rfind("\n", 0, tally.start()) + 1 :].partition("\n")[0]
+def _tally(tail: str) -> str | None:
+    """The last short line that counts."""
+    for found in reversed(list(_TALLY.finditer(tail))):
+        line = tail[tail.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
         if len(line) <= _OUTCOME_CHARS:
             return single_line(line.strip(" =\t"))
-    if has_failed or not text.strip():
-        return "failed" if has_failed else "ok"
-    lines = text.strip().count("\n") + 1
-    return single_line(text) if lines == 1 and len(text) <= _OUTCOME_CHARS else f"{lines} lines"
+    return None
 
 
 def _errors(text: str, *, is_somebodys_text: bool) -> Iterator[str]:
-    lines = text.strip().split("\n")
+    lines = (text[:_COMPLAINT_CHARS] if is_somebodys_text else text).strip().split("\n")
     for place in error_places(lines[:1] if is_somebodys_text else lines):
         yield _with_next(lines, place)
 

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import chdir, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -66,6 +66,16 @@ class Cli:
 
     def __call__(self, *args: str | bytes | Path, **env: str) -> Run:
         return run_lcm(*args, environment=self.environment | env, cwd=self.folder)
+
+    def inside(self, *args: str | Path) -> Run:
+        """In this process, where one of its own would show nothing more."""
+        others = {name: None for name in os.environ if name.startswith(("LCM_", "CLAUDE_", "CODEX_")) or name == "TZ"}
+        with chdir(self.folder):
+            result = CliRunner().invoke(
+                main, [*map(str, args)], prog_name="lcm", env=others | self.environment | {"LCM_LOG_LEVEL": "error"}
+            )
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        return Run(result.exit_code, result.stdout, result.stderr)
 
     def obeying(self, *args: str | bytes | Path, **env: str) -> Run:
         """As a user whom file permissions bind, also when the tests run as root."""

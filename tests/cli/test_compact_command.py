@@ -15,8 +15,8 @@ from tests.model_server import ModelAnswer, ModelRequest, ModelServer, fails, ne
 from tests.transcript_factory import make_claude_session
 
 KEY = "sk-planted-provider-key"
-#: One line whatever happens, and chunks so small that the session needs several passes.
-SMALL = {"LCM_LEAF_CHUNK_TOKENS": "600", "LCM_LOG_LEVEL": "error", "LCM_SUMMARY_MAX_ATTEMPTS": "1"}
+#: Chunks so small that the session needs several passes.
+SMALL = {"LCM_LEAF_CHUNK_TOKENS": "600", "LCM_SUMMARY_MAX_ATTEMPTS": "1"}
 
 
 @pytest.fixture

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from lcm.cli.main import COMMANDS
 from tests.cli.conftest import LCM, PLAIN, Cli, run_lcm
 from tests.conftest import REPOSITORY
 from tests.engine.sessions import SESSION, user, write
 from tests.transcript_factory import make_claude_session
 
+SENSITIVE = ("sensitive list", "sensitive add", "sensitive remove")
 HEAVY = ("sqlalchemy", "litellm", "pydantic", "rich", "structlog", "aiosqlite", "alembic")
 
 
@@ -36,30 +38,10 @@ class TestStart:
         """`lcm --help` answers before any of the large packages is loaded."""
         assert loaded_by("sys.argv[1:] = ['--help']; from lcm.cli.main import main; main()") == set()
 
-    @pytest.mark.parametrize(
-        "command",
-        [
-            "import",
-            "conversations",
-            "compact",
-            "context",
-            "search",
-            "grep",
-            "describe",
-            "expand",
-            "stats",
-            "verify",
-            "migrate",
-            "verify-schema",
-            "config",
-            "config set",
-            "sensitive",
-            "sensitive add",
-        ],
-    )
+    @pytest.mark.parametrize("command", [*COMMANDS, "config get", "config set", "config show", *SENSITIVE])
     def test_every_command_has_help(self, command: str, cli: Cli) -> None:
         """`--help` tells the usage and ends well."""
-        run = cli(*command.split(), "--help")
+        run = cli.inside(*command.split(), "--help")
 
         assert (run.code, run.err) == (0, "")
         assert run.out.startswith(f"Usage: lcm {command} ")
@@ -110,11 +92,7 @@ class TestPipes:
 class TestLocale:
     @pytest.mark.parametrize(
         "env",
-        [
-            {"LC_ALL": "C"},
-            {"PYTHONIOENCODING": "ascii"},
-            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        ],
+        [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}],
     )
     def test_text_of_any_script_is_printed(self, cli: Cli, tmp_path: Path, env: dict[str, str]) -> None:
         """JSON says the same in every locale; text for people replaces what the terminal lacks."""
@@ -127,6 +105,15 @@ class TestLocale:
         assert found.json["hits"][0]["snippet"] == "登录 🙂 failed"
         assert (shown.code, shown.err) == (0, "")
         assert "failed" in shown.out
+
+    def test_a_locale_that_knows_ascii_alone(self, cli: Cli, tmp_path: Path) -> None:
+        """With Python's own remedies switched off, what is stored still comes out whole as JSON."""
+        ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        path = write(tmp_path / "s.jsonl", user(1, "登录 🙂 failed", cwd=str(cli.folder)))
+        cli("import", path, **ascii_only)
+
+        assert cli("search", "failed", "--json", **ascii_only).json["hits"][0]["snippet"] == "登录 🙂 failed"
+        assert cli("search", "登录", **ascii_only).code == 0
 
 
 class TestPaths:
@@ -152,7 +139,8 @@ class TestPaths:
 
     def test_a_folder_below_the_project(self, cli: Cli, transcript: Path) -> None:
         """In a git repository every folder below its root is the project's."""
-        (cli.folder / ".git").mkdir()
+        (cli.folder / ".git" / "objects").mkdir(parents=True)
+        (cli.folder / ".git" / "refs").mkdir()
         (cli.folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         (cli.folder / "src").mkdir()
         cli("import", transcript)
@@ -227,7 +215,7 @@ class TestWidth:
     )
     def test_lines_fit_the_terminal(self, filled: Cli, command: str, columns: int) -> None:
         """From 80 columns on no line is longer than the terminal, but for a folder's name."""
-        run = filled(*command.split(), COLUMNS=str(columns))
+        run = Cli(filled.home, filled.folder, {"COLUMNS": str(columns)}).inside(*command.split())
         lines = [
             line for line in run.out.splitlines() if str(filled.folder) not in line and str(filled.home) not in line
         ]

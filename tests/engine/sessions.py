@@ -228,6 +228,34 @@ def _written(steps: list[tuple[str, int]]) -> bytes:
     return b"".join(script.lines)
 
 
+#: A session with a step of every kind.
+EVERY_STEP = _written(
+    [
+        ("tools", 2),
+        ("queued", 1),
+        ("answer", 0),
+        ("unqueued", 0),
+        ("queued", 2),
+        ("tools", 1),
+        ("unqueued", 7),
+        ("sidechain", 2),
+        ("bare", 2),
+        ("bare", 2),
+        ("bare", 1),
+        ("meta", 0),
+        ("prompt", 1),
+        ("answer", 1),
+        ("rewind", 1),
+        ("copy", 0),
+        ("queued", 3),
+        ("unqueued", 1),
+        ("boundary", 0),
+        ("prompt", 2),
+        ("rewind", 2),
+        ("other", 0),
+        ("bare", 2),
+    ]
+)
 #: The bytes of a file.
 session_files = st.lists(st.tuples(st.sampled_from(sorted(_STEPS)), st.integers(0, 11)), min_size=1, max_size=25).map(
     _written

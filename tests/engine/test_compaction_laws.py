@@ -28,7 +28,7 @@ from tests.factories import make_conversation, make_message
 from tests.unit.compaction.sweeping import SMALL, FakeSummarizer, start_session, text_of
 
 laws = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-long_laws = settings(laws, max_examples=300)
+long_laws = settings(laws, max_examples=200)
 
 policies = st.builds(
     CompactionPolicy,
@@ -164,10 +164,11 @@ class TestLaws:
         await require_laws(project, data)
 
     @pytest.mark.long
+    @pytest.mark.timeout(3600)
     @long_laws
     @given(data=st.data())
     async def test_hold_for_very_many(self, project: ProjectStorage, data: st.DataObject) -> None:
-        """The same for 300 sessions."""
+        """The same for 200 sessions."""
         await require_laws(project, data)
 
 

@@ -194,7 +194,7 @@ class TestFailedCalls:
     def test_change_nothing_and_say_one_line(
         self, home: LcmHome, server: ModelServer, model: str, answer: ModelAnswer, line: str
     ) -> None:
-        """Exit code 1, one line with the remedy, a failed call in the ledger, the context as before; later it goes on."""
+        """Exit code 1, one line with the remedy, a failed call in the ledger, the context as before, until it works."""
         before = stored(home)
         server.answer_in_turn(answer)
 
@@ -255,7 +255,7 @@ class TestRequests:
 
     @both
     def test_hold_no_secret(self, tmp_path: Path, server: ModelServer, model: str) -> None:
-        """Planted secrets reach no request, output, log or file of the home; the provider's key is in the header only."""
+        """Planted secrets reach no request, output, log or file; the provider's key is in the header only."""
         home = imported(tmp_path, planted_records())
 
         said = compact(home.with_model(server, model))

@@ -64,8 +64,10 @@ async def summaries_of(project: ProjectStorage, conversation_id: int) -> list[Su
 async def require_own_edges(project: ProjectStorage, conversation_id: int) -> None:
     """Every link of its summaries is of this conversation, and live."""
     for summary in await summaries_of(project, conversation_id):
-        links = [*summary.children, *summary.sources]
-        assert {(link.conversation_id, link.is_live) for link in links} == {(conversation_id, True)}
+        children = {(link.conversation_id, link.is_live) for link in summary.children}
+        assert children | {(link.conversation_id, link.is_live) for link in summary.sources} == {
+            (conversation_id, True)
+        }
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ class TestKilled:
         async with opened(home.home) as project:
             await require_whole(project)
 
+    @pytest.mark.timeout(1200)
     @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 13))])
     async def test_at_random_moments(self, home: LcmHome, seed: int) -> None:
         """Five times killed in calls and between them: always whole passes, at most one open call a kill, then done."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lcm.engine import importing
 from tests.conftest import REPOSITORY
-from tests.engine.sessions import SESSION, at, dialogue, session_files, to_bytes, user, write
+from tests.engine.sessions import EVERY_STEP, SESSION, at, dialogue, session_files, to_bytes, user, write
 from tests.engine.stores import Store
 
 #: A process that imports one file into a home.
@@ -72,7 +72,7 @@ QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 @pytest.mark.usefixtures("batch_messages")
 class TestGrowingFile:
-    @settings(max_examples=20, deadline=None, suppress_health_check=QUIET)
+    @settings(max_examples=15, deadline=None, suppress_health_check=QUIET)
     @given(session_files, SHARES)
     async def test_any_cuts_and_then_the_whole_is_the_whole(self, data: bytes, shares: list[float]) -> None:
         """A made-up session cut at any bytes, in mid-line too."""
@@ -85,6 +85,19 @@ class TestGrowingFile:
     async def test_many_cuts_and_then_the_whole_is_the_whole(self, data: bytes, shares: list[float]) -> None:
         """The same for many more sessions."""
         await check_growth(data, shares)
+
+
+class TestSessionWithEverything:
+    async def test_a_cut_behind_any_line_of_a_session_with_everything(self, tmp_path: Path) -> None:
+        """Two reads, for every line that the first one can end with."""
+        lines = EVERY_STEP.splitlines(keepends=True)
+        for folder in ("expected", *(str(count) for count in range(1, len(lines)))):
+            (tmp_path / folder).mkdir()
+        async with await whole(tmp_path / "expected", EVERY_STEP) as store:
+            expected = await store.messages(), await store.contexts()
+        for count in range(1, len(lines)):
+            async with await grown(tmp_path / str(count), EVERY_STEP, [len(b"".join(lines[:count]))]) as store:
+                assert (await store.messages(), await store.contexts()) == expected, f"cut behind line {count}"
 
 
 async def imported(home: Path, *steps: tuple[Path, bytes]) -> Store:

@@ -67,14 +67,14 @@ def show(effective: bool, as_json: bool) -> None:
         if as_json:
             print_json({"settings": shown})
             return
-        print_table(_COLUMNS, [[each.key, _shown(each.value), each.origin.value, each.environment] for each in shown])
+        print_table(_COLUMNS, [[each.key, each.origin.value, each.environment, _shown(each.value)] for each in shown])
         if not effective:
             say("Everything else has its default; see it with --effective.")
 
     run(work)
 
 
-_COLUMNS = (Column("key"), Column("value"), Column("origin"), Column("environment", drop=1))
+_COLUMNS = (Column("key"), Column("origin"), Column("environment", drop=1), Column("value"))
 
 
 def _shown(value: Value) -> str:

@@ -69,7 +69,7 @@ def _print(proofs: list[tuple[ProjectStorage, Verification]]) -> None:
         write("Nothing is stored yet; run `lcm import`.")
     for project, proof in proofs:
         print_project(project)
-        checked = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.checked.items())
+        checked = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in proof.checked.items())
         write_fact("result", "ok" if proof.ok else shown_count(len(proof.faults), "fault"))
         write_fact("checked", checked)
         write_fact("content", str(proof.to_json()["content_digest"]))

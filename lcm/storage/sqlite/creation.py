@@ -21,13 +21,17 @@ from lcm.ids import uuid7
 from lcm.migrations.runner import is_at_head, migrate_sqlite
 from lcm.storage.sqlite.engine import identity_of, require_identity
 from lcm.storage.sqlite.errors import translate
+from lcm.storage.sqlite.search_index import DERIVATION_VERSION, SEARCH_STATE
 from lcm.tables.types import to_microseconds
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
+    """Whose file it is; `search_version` is the derivation its search index was filled with, None when unknown."""
+
     project_id: uuid.UUID
     root: str
+    search_version: int | None
 
 
 def create_database(path: Path, root: str, machine: Machine, clock: Clock) -> None:
@@ -89,6 +93,10 @@ def _build(path: Path, root: str, machine: Machine, clock: Clock) -> None:
             " VALUES (?, ?, ?, ?, ?)",
             (project_id, machine.machine_id.bytes, root, root, now),
         )
+        connection.execute(
+            "INSERT INTO search_state (project_id, name, version, updated_at) VALUES (?, ?, ?, ?)",
+            (project_id, SEARCH_STATE, DERIVATION_VERSION, now),
+        )
         connection.execute("COMMIT")
 
 
@@ -109,13 +117,15 @@ def _note_machine(connection: sqlite3.Connection, machine: Machine, clock: Clock
 
 def _read_project(connection: sqlite3.Connection) -> ProjectRow:
     query = (
-        "SELECT p.project_id, a.path FROM projects AS p"
-        " JOIN project_aliases AS a ON a.project_id = p.project_id ORDER BY a.linked_at, a.path"
+        "SELECT p.project_id, a.path, s.version FROM projects AS p"
+        " JOIN project_aliases AS a ON a.project_id = p.project_id"
+        " LEFT JOIN search_state AS s ON s.project_id = p.project_id AND s.name = ?"
+        " ORDER BY a.linked_at, a.path"
     )
-    row = connection.execute(query).fetchone()
+    row = connection.execute(query, (SEARCH_STATE,)).fetchone()
     if row is None:
         raise StorageError("The project database does not say whose it is; run `lcm verify-schema`.")
-    return ProjectRow(project_id=uuid.UUID(bytes=row[0]), root=row[1])
+    return ProjectRow(project_id=uuid.UUID(bytes=row[0]), root=row[1], search_version=row[2])
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from lcm.storage.sqlite.creation import create_database, finish_creation, prepar
 from lcm.storage.sqlite.engine import identity_of, require_identity
 from lcm.storage.sqlite.errors import BACKEND
 from lcm.storage.sqlite.project import SqliteProject
+from lcm.storage.sqlite.search_index import DERIVATION_VERSION
 
 DATABASE_NAME = "db.sqlite"
 
@@ -85,6 +86,9 @@ class SqliteFactory:
         row = await asyncio.to_thread(prepare_database, path, machine, self._clock)
         require_identity(path, identity)
         project = SqliteProject(path, row, machine, self._clock)
+        if row.search_version != DERIVATION_VERSION:
+            # A 'delete' with words of another derivation would damage the index, so it never comes to that.
+            await project.lexical_search.rebuild()
         self._open = {each for each in self._open if not each.is_closed} | {project}
         return project
 

@@ -17,7 +17,7 @@ from lcm.storage.contracts.lexical_search import MatchQuery, Preselection, Searc
 from lcm.storage.core import rows
 from lcm.storage.core.dialect import Query
 from lcm.storage.core.transaction import Executor
-from lcm.storage.sqlite.search_index import DERIVATION_VERSION, derive, insert_statement
+from lcm.storage.sqlite.search_index import DERIVATION_VERSION, SEARCH_STATE, derive, insert_statement
 from lcm.text import require_safe, require_safe_integer
 
 DOMAIN = "lexical-search"
@@ -126,9 +126,9 @@ class SqliteLexicalSearchRepository:
 
     async def _version_findings(self, connection: AsyncConnection) -> list[str]:
         s = self._tables.search_state.c
-        query = select(s.version).where(s.project_id == self._executor.project_id, s.name == "fts")
+        query = select(s.version).where(s.project_id == self._executor.project_id, s.name == SEARCH_STATE)
         version = (await connection.execute(query)).scalar()
-        if version in (None, DERIVATION_VERSION):
+        if version == DERIVATION_VERSION:
             return []
         return ["the search index was filled by another version of lcm"]
 
@@ -173,7 +173,7 @@ class SqliteLexicalSearchRepository:
         )
         await connection.execute(
             statement.values(
-                project_id=self._executor.project_id, name="fts", version=DERIVATION_VERSION, updated_at=now
+                project_id=self._executor.project_id, name=SEARCH_STATE, version=DERIVATION_VERSION, updated_at=now
             )
         )
 

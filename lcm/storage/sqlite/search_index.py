@@ -15,6 +15,8 @@ from lcm.storage.core.dialect import IndexedText
 
 #: Grows when `derive` changes; an index filled by another version is dropped and refilled, never patched.
 DERIVATION_VERSION = 1
+#: The name of the index in `search_state`.
+SEARCH_STATE = "fts"
 
 _CJK_RUN = re.compile(f"[{CJK}]+")
 

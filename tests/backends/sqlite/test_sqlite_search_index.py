@@ -7,6 +7,7 @@ import pytest
 from lcm.domain.conversations import Conversation
 from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters
 from lcm.storage.contracts.project import ProjectStorage
+from lcm.storage.sqlite.factory import SqliteFactory
 from tests.backends.sqlite.conftest import Look
 from tests.factories import make_message, make_summary
 
@@ -28,7 +29,7 @@ DAMAGES = {
         "the search index of message texts is damaged",
     ),
     "another version": (
-        "INSERT INTO search_state SELECT project_id, 'fts', 99, 0 FROM projects",
+        "UPDATE search_state SET version = 99 WHERE name = 'fts'",
         "the search index was filled by another version of lcm",
     ),
 }
@@ -93,6 +94,21 @@ class TestDamage:
 
         assert look("SELECT rowid FROM messages_fts WHERE messages_fts MATCH '\"unique\"'") == []
         assert look("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'cjk : \"日本\"'") == []
+
+
+class TestOpen:
+    async def test_an_index_of_another_version_is_refilled(
+        self, factory: SqliteFactory, project: ProjectStorage, conversation: Conversation, look: Look
+    ) -> None:
+        """Opening a project whose index another version filled drops and refills it before anybody uses it."""
+        await fill(project, conversation)
+        look("INSERT INTO messages_fts (messages_fts) VALUES ('delete-all')")
+        look("UPDATE search_state SET version = 99 WHERE name = 'fts'")
+
+        reopened = await factory.open_project("/home/user/project")
+
+        assert await reopened.lexical_search.find_missing() == []
+        assert look("SELECT name, version FROM search_state") == [("fts", 1)]
 
 
 class TestTombstones:

@@ -18,7 +18,7 @@ def call(tool: str, **arguments: object) -> str:
 
 def found(section: Section, *messages: str) -> list[str]:
     entries = extract_messages("\n\n".join(messages)).entries
-    return [entry.text for entry in entries if entry.section is section]
+    return [entry.stamped for entry in entries if entry.section is section]
 
 
 class TestExtractMessages:
@@ -67,37 +67,113 @@ class TestExtractMessages:
 
         assert found(Section.FILE, message("assistant", patch)) == ["lcm/a.py (update)", "lcm/b.py (add)"]
 
-    def test_commands_tell_their_outcome(self) -> None:
-        """A command failed when its result holds an error line; argument lists are joined."""
-        commands = found(
+    def test_calls_tell_their_outcome(self) -> None:
+        """A call is told with its argument and a short outcome; argument lists are joined."""
+        calls = found(
             Section.COMMAND,
-            message("assistant", call("Bash", command="pytest -q")),
-            message("tool", "1 failed\nFAILED tests/test_a.py"),
+            message("assistant", call("Bash", command="npm test", timeout=5)),
+            message("tool", "FAILED a\nFAILED b\n3 failed, 2 passed"),
             message("assistant", call("shell", command=["git", "status"])),
             message("tool", "clean"),
+            message("assistant", call("Grep", pattern="TODO", path="/a")),
+            message("tool", "a.py\nb.py"),
         )
 
-        assert commands == ["pytest -q (failed)", "git status (ok)"]
+        assert calls == [
+            "02-17 07:37 Bash: npm test -> 3 failed, 2 passed",
+            "02-17 07:37 shell: git status -> clean",
+            "02-17 07:37 Grep: TODO -> 2 lines",
+        ]
 
     def test_the_outcome_of_calls_answered_together_is_not_guessed(self) -> None:
-        """Of several results in one message only the first can be told apart."""
-        commands = found(
+        """When calls and results are not as many, no result is given to a call."""
+        calls = found(
             Section.COMMAND,
             message("assistant", f"{call('Bash', command='ls')}\n{call('Bash', command='pwd')}"),
             message("tool", "a\nb\n/work"),
             message("assistant", "Done."),
         )
 
-        assert commands == ["ls (ok)", "pwd"]
+        assert calls == ["02-17 07:37 Bash: ls", "02-17 07:37 Bash: pwd"]
+
+    def test_an_interrupted_call_has_no_outcome(self) -> None:
+        """A call that the user interrupted does not take the result of the next one."""
+        calls = found(
+            Section.COMMAND,
+            message("assistant", call("Bash", command="rm a")),
+            message("user", "[Request interrupted by user]"),
+            message("assistant", call("Bash", command="ls")),
+            message("tool", "b.py"),
+        )
+
+        assert calls == ["02-17 07:37 Bash: rm a", "02-17 07:37 Bash: ls -> b.py"]
 
     def test_errors_are_verbatim(self) -> None:
-        """The last error lines of a result are kept word for word; a bare word takes the next line along."""
+        """The last error lines of a result are kept word for word; a bare word or a colon takes the next line along."""
         result = "Traceback (most recent call last):\n  File x\nValueError: bad value 'x'"
 
         assert found(Section.ERROR, message("tool", result), message("tool", "Error\nno such skill")) == [
-            "02-17 07:37 Traceback (most recent call last):",
+            "02-17 07:37 Traceback (most recent call last): File x",
             "02-17 07:37 ValueError: bad value 'x'",
             "02-17 07:37 Error no such skill",
+        ]
+
+    def test_code_is_no_open_item_and_no_decision(self) -> None:
+        """Code and data in an answer are notes of little worth, whatever words they hold."""
+        answer = (
+            'The filter:\n```\n{"status": "is pending"}\n// never use this instead\n```\nconst todo = next("TODO");'
+        )
+
+        assert found(Section.OPEN, message("assistant", answer)) == []
+        assert found(Section.DECIDED, message("assistant", answer)) == []
+
+    def test_a_finished_task_list_says_so(self) -> None:
+        """When every task of the last list is done, no earlier task is left open."""
+        lists = [
+            call("TodoWrite", todos=[{"content": "ship", "status": status}]) for status in ("pending", "completed")
+        ]
+
+        assert found(Section.OPEN, *(message("assistant", text) for text in lists)) == [
+            "Nothing is left of the task list."
+        ]
+
+    def test_wrappers_of_commands_are_no_requests(self) -> None:
+        """A slash command is read without its tags, alone it is only a remark; reminders are dropped."""
+        command = (
+            "<command-name>/clear</command-name>\n <command-message>x</command-message> <command-args></command-args>"
+        )
+        review = "&lt;command-name&gt;/review&lt;/command-name&gt; &lt;command-args&gt;a.py&lt;/command-args&gt;"
+        reminder = "<system-reminder>Never mind.</system-reminder>Go on with the parser."
+        texts = [message("user", text) for text in (command, review, reminder)]
+
+        assert found(Section.ASKED, *texts) == ["02-17 07:37 /review a.py", "02-17 07:37 Go on with the parser."]
+        assert found(Section.NOTED, *texts) == ["02-17 07:37 /clear"]
+
+    def test_the_question_at_the_end_of_a_long_request_is_a_request(self) -> None:
+        """Of a pasted text with a question behind it, both the opening and the question are kept."""
+        pasted = "\n".join(f"Line {number} of the log says nothing new." for number in range(12))
+
+        asked = found(Section.ASKED, message("user", f"{pasted}\nWhy does the importer stop here?"))
+
+        assert asked[1] == "02-17 07:37 Why does the importer stop here?"
+
+    def test_what_tools_were_given_and_gave_is_quoted(self) -> None:
+        """Longer texts in arguments and results are notes whose speaker is the tool."""
+        content = "The importer reads one line at a time and counts the broken ones.\nIt never raises."
+        texts = [
+            message("assistant", call("Write", file_path="/a.md", content=content)),
+            message("tool", "Written."),
+            message("assistant", call("Bash", command="wc")),
+            message("tool", "3 words here\n4 words there"),
+        ]
+
+        entries = extract_messages("\n\n".join(texts)).entries
+
+        assert [(entry.speaker, entry.text) for entry in entries if entry.is_quoted] == [
+            ("Write input", "The importer reads one line at a time and counts the broken ones."),
+            ("Write input", "It never raises."),
+            ("Bash output", "3 words here"),
+            ("Bash output", "4 words there"),
         ]
 
     def test_open_items_come_from_words_and_from_the_last_task_list(self) -> None:
@@ -112,16 +188,32 @@ class TestExtractMessages:
 
         assert found(Section.OPEN, *texts) == ["02-17 07:37 TODO: check Windows.", "write docs"]
 
-    def test_the_last_answer_is_the_state(self) -> None:
-        """What the assistant said last is the last state."""
-        texts = [message("assistant", "Working on it."), message("assistant", "All tests pass now.", minute=40)]
+    def test_the_last_answer_that_says_something_is_the_state(self) -> None:
+        """What the assistant said last is the last state, without sentences that say nothing."""
+        texts = [
+            message("assistant", "Working on it."),
+            message("assistant", "You're right! All 17 tests pass now.", minute=40),
+            message("assistant", "Excellent point!", minute=41),
+        ]
 
-        assert found(Section.LAST, *texts) == ["02-17 07:40 All tests pass now."]
+        assert found(Section.LAST, *texts) == ["02-17 07:40 All 17 tests pass now."]
 
-    def test_text_without_any_cue_is_noted_by_its_opening(self) -> None:
-        """The first telling sentence of an answer is kept in any language."""
-        assert found(Section.NOTED, message("assistant", "好的。解析器现在可以处理长行了。其余照旧。")) == [
-            "02-17 07:37 解析器现在可以处理长行了。"
+    def test_every_sentence_is_noted(self) -> None:
+        """All sentences of an answer are candidates, in any language; the first one is worth most."""
+        entries = extract_messages(message("assistant", "好的。解析器现在可以处理长行了。其余照旧。")).entries
+        noted = [entry for entry in entries if entry.section is Section.NOTED]
+
+        assert [entry.text for entry in noted] == ["好的。", "解析器现在可以处理长行了。", "其余照旧。"]
+        assert [entry.worth for entry in noted] == [150, 100, 130]
+
+    def test_repeated_output_is_boilerplate(self) -> None:
+        """A quoted line found three times stands once and is worth a third."""
+        results = [message("tool", "Saved the list.\nGo on with the next task.") for _ in range(3)]
+        entries = extract_messages("\n\n".join(results)).entries
+
+        assert [(entry.text, entry.worth) for entry in entries] == [
+            ("Saved the list.", 18),
+            ("Go on with the next task.", 18),
         ]
 
     def test_text_without_headers_is_read_too(self) -> None:
