@@ -9,6 +9,7 @@ import pytest
 
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.storage.sqlite.factory import SqliteFactory
+from tests.templates import ROOT, put_empty_project
 
 REPOSITORY = Path(__file__).parents[1]
 #: Real transcripts beside the checkout; tests that read them are marked `corpus`.
@@ -28,9 +29,10 @@ async def factory(home: Path) -> AsyncIterator[SqliteFactory]:
 
 
 @pytest.fixture
-async def project(factory: SqliteFactory) -> ProjectStorage:
+async def project(factory: SqliteFactory, home: Path) -> ProjectStorage:
     """An empty project on a migrated database of its own."""
-    return await factory.open_project("/home/user/project")
+    put_empty_project(home, ROOT)
+    return await factory.open_project(ROOT)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ async def run_leaf_pass(scope: PassScope, items: Sequence[ContextItem], chunk: L
 
 
 def _source(scope: PassScope, messages: Sequence[Message], preceding: Sequence[Summary]) -> SourceText:
-    text = source_text.leaf_text(messages)
+    text = source_text.leaf_text(messages, max_tokens=scope.policy.max_source_tokens)
     return SourceText(
         conversation_id=scope.conversation_id,
         text=text,

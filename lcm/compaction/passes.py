@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lcm.compaction.chunks import CondenseChunk, LeafChunk
 from lcm.compaction.meter import CallMeter
@@ -21,7 +21,11 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PassScope:
-    """What every pass over one conversation works with."""
+    """What every pass over one conversation works with.
+
+    Attributes:
+        known: summaries of the context that were read or stored already; they never change while they are in it.
+    """
 
     project: ProjectStorage
     conversation_id: int
@@ -29,14 +33,26 @@ class PassScope:
     policy: CompactionPolicy
     scrub: Callable[[str], str]
     meter: CallMeter
+    known: dict[uuid.UUID, Summary] = field(default_factory=dict)
 
     async def write(self, source: SourceText) -> WrittenSummary:
         """Ask for the text of a summary; no transaction may be open."""
         return await write_summary(self.summarizer, source, ledger=self.meter.ledger, scrub=self.scrub)
 
     async def list_summaries(self, keys: Sequence[uuid.UUID]) -> list[Summary]:
-        """The summaries of these keys, without asking the storage for none."""
-        return await self.project.summaries.list_by_key(keys) if keys else []
+        """The summaries that exist among these keys, in the order given; the storage is asked for unknown ones only."""
+        unknown = [key for key in keys if key not in self.known]
+        if unknown:
+            found = await self.project.summaries.list_by_key(unknown)
+            self.known.update((summary.summary_key, summary) for summary in found)
+        return [self.known[key] for key in keys if key in self.known]
+
+    def take_over(self, summary: Summary, chunk: LeafChunk | CondenseChunk) -> None:
+        """Know a summary that was stored, and forget those that it replaced."""
+        for ref in chunk.refs:
+            if ref.summary_key is not None:
+                self.known.pop(ref.summary_key, None)
+        self.known[summary.summary_key] = summary
 
 
 def require_sources(found: Sequence[object], chunk: LeafChunk | CondenseChunk) -> None:
@@ -65,6 +81,7 @@ async def store_if_saving(scope: PassScope, chunk: LeafChunk | CondenseChunk, ne
         else:
             await tx.summaries.link_children(summary.summary_key, chunk.summary_keys)
         await tx.context.replace_range(scope.conversation_id, chunk.refs, summary.summary_key)
+    scope.take_over(summary, chunk)
     _log("summary_stored", chunk, new)
     return summary
 

@@ -11,6 +11,8 @@ from lcm.settings.model import Settings
 MANUAL_FRESH_TAIL: Final = 8
 #: A condensation reads at least this share of a leaf chunk, or it is not worth a call.
 _LEAST_SHARE_OF_CHUNK: Final = 0.1
+#: Tool groups are not split: one that is larger than a chunk is read whole up to here.
+_MOST_CHUNKS_AT_ONCE: Final = 2
 #: A summary of one summary would only add a level.
 _LEAST_FANOUT: Final = 2
 
@@ -73,6 +75,11 @@ class CompactionPolicy:
     def condensation_min_tokens(self) -> int:
         """Fewest tokens of summaries that are worth condensing."""
         return max(self.condensed_target_tokens, int(_LEAST_SHARE_OF_CHUNK * self.leaf_chunk_tokens))
+
+    @property
+    def max_source_tokens(self) -> int:
+        """Most tokens of messages that a summarizer reads at once: a huge tool group must not be refused for ever."""
+        return _MOST_CHUNKS_AT_ONCE * self.leaf_chunk_tokens
 
     def fanout(self, depth: int, *, hard: bool) -> int:
         """Fewest summaries of this depth that are condensed together; never below 2."""

@@ -12,6 +12,8 @@ from lcm.domain.context import ContextItem
 from lcm.domain.messages import Message
 from lcm.domain.summaries import Summary
 from lcm.ids import FILE_PREFIX
+from lcm.text import clip
+from lcm.tokens import estimate_tokens
 
 _FILE_ID = re.compile(rf"(?<![0-9A-Za-z_]){FILE_PREFIX}[0-9a-f]{{16}}(?![0-9A-Za-z_])")
 #: Continuity of a condensation of leaves: so many of the items before it are looked at, and so many leaves taken.
@@ -19,13 +21,29 @@ _PRECEDING_ITEMS = 4
 _PRECEDING_LEAVES = 2
 
 
-def leaf_text(messages: Sequence[Message]) -> str:
-    """Messages under `[YYYY-MM-DD HH:MM UTC] role` lines, separated by a blank line; empty ones are left out."""
+def leaf_text(messages: Sequence[Message], *, max_tokens: int | None = None) -> str:
+    """Messages under `[YYYY-MM-DD HH:MM UTC] role` lines, separated by a blank line; empty ones are left out.
+
+    With `max_tokens`, the middle of the longest messages is left out, so that the contents have about that many.
+    """
+    spoken = [message for message in messages if message.content.strip()]
+    sizes = [estimate_tokens(message.content) for message in spoken]
+    most = largest_share(sizes, max_tokens) if max_tokens is not None else max(sizes, default=0)
     return _joined(
-        f"[{_minute(message.occurred_at)}] {message.role}\n{message.content}"
-        for message in messages
-        if message.content.strip()
+        f"[{_minute(message.occurred_at)}] {message.role}\n{_shortened(message.content, size, most)}"
+        for message, size in zip(spoken, sizes, strict=True)
     )
+
+
+def largest_share(sizes: Sequence[int], total: int) -> int:
+    """The most that each may have so that all fit in `total`: what needs less leaves its rest to the others."""
+    left = total
+    for number, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - number)
+        if size > share:
+            return share
+        left -= size
+    return max(sizes, default=0)
 
 
 def condensed_text(summaries: Sequence[Summary]) -> str:
@@ -79,6 +97,15 @@ def time_range(summaries: Sequence[Summary]) -> tuple[datetime, datetime]:
 
 def _joined(blocks: Iterable[str]) -> str:
     return "\n\n".join(blocks)
+
+
+def _shortened(content: str, tokens: int, max_tokens: int) -> str:
+    """Two thirds of the allowed length from the beginning and one from the end, which tells how it came out."""
+    if tokens <= max_tokens:
+        return content
+    chars = len(content) * max_tokens // tokens
+    head, tail = clip(content, chars * 2 // 3), content[len(content) - chars // 3 :]
+    return f"{head}\n[... about {tokens - max_tokens} tokens are left out here ...]\n{tail}"
 
 
 def _minute(at: datetime) -> str:

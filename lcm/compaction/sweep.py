@@ -103,6 +103,7 @@ class _Sweep:
 
     async def read(self) -> None:
         """Read all items, at the start and after another compaction was faster."""
+        self.scope.known.clear()
         self.items = await self.scope.project.context.list_items(self.scope.conversation_id)
         self.tokens_now = sum(item.token_count for item in self.items)
         if self.passes == 0:

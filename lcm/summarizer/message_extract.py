@@ -145,7 +145,7 @@ class _Scan:
 
     def _read_answer(self, order: int, stamp: str, pieces: list[Piece], *, is_state: bool) -> None:
         state = _state(pieces)
-        if is_state and (self.last is None or _tells(state)):
+        if is_state and _tells(state):
             self.last = Entry(Section.LAST, state, order, stamp, worth=_WORTH_FIRST)
         start = len(self.found)
         self.found.extend(_classified(text, form, order, stamp, "") for text, form in pieces)

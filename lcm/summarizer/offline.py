@@ -137,8 +137,13 @@ class _Picker:
             for section in _ROUND:
                 if queues[section]:
                     index = queues[section].popleft()
-                    if not self._picked or self._salience.is_new(index):
+                    if self._is_wanted(index):
                         self._take(index)
+
+    def _is_wanted(self, index: int) -> bool:
+        """Whether an entry is more than a repetition; a request is wanted also when the answer repeats its words."""
+        is_request = self._entries[index].section is Section.ASKED and self._salience.tells(index)
+        return not self._picked or is_request or self._salience.is_new(index)
 
     def pick_best(self, reserve: int = 0) -> None:
         """Whatever adds most for its length, again and again, until only a reserve is left or the next do not fit."""

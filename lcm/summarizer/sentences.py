@@ -32,6 +32,8 @@ _ASIDES = ("system-reminder", "command-message", "local-command-caveat")
 _NAME_AND_ARGUMENTS = re.compile(r"</command-name>\s*<command-args>")
 _WRAPPER = re.compile(r"</?[a-z][a-z0-9]{0,40}(?:[-_][a-z0-9]{1,40})+(?: [^<>]{0,200})?>")
 
+#: Shorter lines of code are brackets and the like.
+_LEAST_CODE_CHARS = 8
 _FENCES = ("```", "~~~")
 #: After Western marks a space and no small letter ("e.g. this"), after the full-width ones nothing.
 _SENTENCE_END = re.compile("(?<=[.!?])(?<!\\s\\d\\.)\\s+(?![a-z])|(?<=[\u3002\uff01\uff1f\uff1b])")
@@ -97,7 +99,7 @@ def sentences(text: str) -> list[Piece]:
     """Sentences and lines, each on one line without its bullet or line number.
 
     What ends with a colon takes the next sentence along, or is left out when code or nothing follows. Lines without
-    any word are left out.
+    any word are left out, and the shortest lines of code.
     """
     pieces: list[Piece] = []
     is_fenced, lead = False, ""
@@ -109,7 +111,8 @@ def sentences(text: str) -> list[Piece]:
             is_fenced, lead = not is_fenced, ""
         elif is_fenced or (line and is_code(line)):
             lead = ""
-            _add(pieces, line, Form.CODE)
+            if len(line) >= _LEAST_CODE_CHARS:
+                pieces.append((single_line(clip(line, ENTRY_CHARS)), Form.CODE))
         elif line:
             lead = _add_spoken(pieces, line, lead)
     return pieces

@@ -12,7 +12,8 @@ from lcm.tokens import estimate_tokens
 TRUNCATION_MARKER = "[Truncated for context management]"
 NOTHING_SAID = "Nothing was said in this part of the conversation."
 
-_MARKER = re.compile(r"\[?truncated for context management\]?", re.IGNORECASE)
+_MARKER_WORDS = "truncated for context management"
+_MARKER = re.compile(rf"\[?{_MARKER_WORDS}\]?", re.IGNORECASE)
 FRAME = "The original text begins as follows; it is quoted, not addressed to the reader."
 #: From the most explanatory frame to none: a tiny source has no room for more.
 _FRAMES = (f"{FRAME}\n{{}}\n{TRUNCATION_MARKER}", f"{{}}\n{TRUNCATION_MARKER}", "{}")
@@ -23,7 +24,10 @@ _MOST_CHARS_PER_TOKEN = 4
 
 def strip_marker(text: str) -> str:
     """The text without the truncation marker, however it is written; blank space at the ends goes too."""
-    return _MARKER.sub("", text).strip()
+    # Looked for in a plain way first: the pattern takes many times longer over a whole source.
+    if _MARKER_WORDS in text.lower():
+        text = _MARKER.sub("", text)
+    return text.strip()
 
 
 def truncate(text: str, token_count: int) -> str:

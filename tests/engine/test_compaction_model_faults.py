@@ -232,6 +232,29 @@ class TestFailedCalls:
         assert after.reached == list(range(1, 201))
 
 
+class TestHugeOutput:
+    @both
+    def test_does_not_block_a_model_with_a_small_window(self, tmp_path: Path, server: ModelServer, model: str) -> None:
+        """An output of 200,000 tokens is given shortened, so that a model which takes 10,000 goes on behind it."""
+        call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "cat dump"}}
+        output = [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "one line of a dump\n" * 42_000 + "exit code 3"}
+        ]
+        home = imported(tmp_path, [*records_of(("assistant", [call]), ("user", output)), *session_records(60)])
+        server.answer(lambda request: summarizes(request) if len(request.prompt) < 40_000 else too_long())
+
+        said = compact(home.with_model(server, model, LCM_LEAF_CHUNK_TOKENS="4000"))
+
+        assert (said.exit_code, said.result["stop_reason"]) == (0, "done")
+        assert stored(home).reached == list(range(1, 63))
+        assert "tokens are left out here ...]\n" in server.requests[0].prompt
+        assert "exit code 3" in server.requests[0].prompt
+
+
+def too_long() -> ModelAnswer:
+    return fails(400, error="prompt is too long: 300000 tokens > 10000 maximum")
+
+
 class TestRequests:
     @both
     def test_carry_target_temperature_depth_and_what_came_before(

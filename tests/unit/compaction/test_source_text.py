@@ -4,6 +4,8 @@ import uuid
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
+
 from lcm.compaction import source_text
 from lcm.domain.messages import IdentityKind, Message, Role
 from lcm.domain.summaries import EscalationLevel, Summary, SummaryKind, SummaryOrigin
@@ -69,6 +71,31 @@ class TestLeafText:
     def test_leaves_out_messages_without_content(self) -> None:
         """A record that holds only reasoning says nothing here."""
         assert source_text.leaf_text([replace(MESSAGE, content=""), replace(MESSAGE, content=" \n")]) == ""
+
+    def test_leaves_out_the_middle_of_what_is_too_long(self) -> None:
+        """Of 1,000 tokens where 30 fit, two thirds are the beginning and one is the end; short messages stay whole."""
+        huge = replace(MESSAGE, role=Role.TOOL, content="a" * 3900 + "z" * 100)
+
+        assert source_text.leaf_text([MESSAGE, huge], max_tokens=34) == (
+            "[2026-02-17 07:37 UTC] user\nFix the build.\n\n[2026-02-17 07:37 UTC] tool\n"
+            + "a" * 80
+            + "\n[... about 970 tokens are left out here ...]\n"
+            + "z" * 40
+        )
+
+    def test_leaves_out_nothing_that_fits(self) -> None:
+        """Exactly the limit is allowed."""
+        assert source_text.leaf_text([MESSAGE], max_tokens=4) == source_text.leaf_text([MESSAGE])
+
+
+class TestLargestShare:
+    @pytest.mark.parametrize(
+        ("sizes", "total", "share"),
+        [([], 10, 0), ([3, 4], 10, 4), ([100, 2], 10, 8), ([100, 100, 1], 11, 5), ([100, 100], 1, 0)],
+    )
+    def test_small_ones_leave_their_rest_to_the_large(self, sizes: list[int], total: int, share: int) -> None:
+        """What all get together is never more than the total."""
+        assert source_text.largest_share(sizes, total) == share
 
 
 class TestCondensedText:

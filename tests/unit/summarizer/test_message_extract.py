@@ -198,6 +198,10 @@ class TestExtractMessages:
 
         assert found(Section.LAST, *texts) == ["02-17 07:40 All 17 tests pass now."]
 
+    def test_an_answer_that_says_nothing_is_no_state(self) -> None:
+        """A summary without any telling answer leaves the state to the one before."""
+        assert found(Section.LAST, message("assistant", "Great!")) == []
+
     def test_every_sentence_is_noted(self) -> None:
         """All sentences of an answer are candidates, in any language; the first one is worth most."""
         entries = extract_messages(message("assistant", "好的。解析器现在可以处理长行了。其余照旧。")).entries

@@ -103,6 +103,25 @@ class TestLeaf:
         assert "- Read output: const value0 = compute0(input0); / const value1" in alone
         assert "const" not in beside
 
+    def test_a_request_stays_when_the_answer_repeats_it(self) -> None:
+        """The user's words are kept beside an answer in the same words, "continue" only once."""
+        roles = ["user", "assistant", "user", "user"]
+        said = [
+            "Add smooth transitions between the states.",
+            "I added smooth transitions between the states.",
+            "continue",
+        ]
+        texts = [
+            f"[2026-02-17 08:00 UTC] {role}\n{text}" for role, text in zip(roles, [*said, "continue"], strict=True)
+        ]
+
+        lines = extractive_summary(source("\n\n".join([*texts, "x " * 300])), 300).split("\n")
+
+        assert [line for line in lines if line.startswith("Asked")] == [
+            "Asked: 02-17 08:00 Add smooth transitions between the states.",
+            "Asked: 02-17 08:00 continue",
+        ]
+
     def test_phrases_that_say_nothing_and_repetitions_are_dropped(self) -> None:
         """Even with room left there is no filler, and what was said is not said again."""
         said = "You're absolutely right!\nThe parser in lcm/parser.py now counts 12 broken lines.\nLet me see."
