@@ -13,10 +13,10 @@ from lcm.errors import ScopeMisused, StorageClosed
 from lcm.storage.contracts.capabilities import CoordinationScope
 from lcm.storage.contracts.health import HealthStatus
 from lcm.storage.contracts.project import ProjectStorage, Repositories, StorageFactory
-from tests.conformance.conftest import OTHER_ROOT, ROOT
 from tests.conformance.operations import OPERATIONS, refused_operations
 from tests.conformance.steps import Abandoned, contents, gather
 from tests.factories import make_conversation, make_message
+from tests.templates import OTHER_ROOT, ROOT
 
 
 def contract_operations() -> set[str]:
