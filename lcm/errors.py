@@ -108,7 +108,7 @@ class ProjectMismatch(IdentityConflict):
 
 class MachineNotRegistered(IdentityConflict):
     code = "machine_not_registered"
-    default_message = "This machine is not registered; run `lcm machine register`."
+    default_message = "This machine is not registered with the storage; nothing was changed."
 
 
 class FenceLost(IdentityConflict):
@@ -156,7 +156,7 @@ class StorageError(LcmError):
     """
 
     code = "storage_error"
-    default_message = "The storage operation failed; run `lcm verify` and see the log."
+    default_message = "The storage operation failed; nothing was written. LCM_LOG_LEVEL=info tells more."
 
     def __init__(
         self,

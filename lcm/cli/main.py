@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "compact": ("compact", "Compact old messages into summaries."),
     "context": ("context", "Show what a model would see of a conversation."),
     "search": ("search", "Find messages and summaries by a question or words."),
-    "grep": ("grep", "Find exact text or a regular expression."),
+    "grep": ("grep", "Find texts that hold given words, or a regular expression."),
     "describe": ("describe", "Show everything about one id."),
     "expand": ("expand", "Open a summary: what it was made from."),
     "stats": ("stats", "Figures of the store."),

@@ -15,8 +15,10 @@ from lcm.redaction.user_patterns import parse_patterns
 from lcm.settings.model import PostgresStorage, Settings
 from lcm.storage.contracts.project import ProjectStorage, StorageFactory
 from lcm.storage.sqlite.factory import DATABASE_NAME, SqliteFactory
+from lcm.transcripts.known_roots import KnownRoots
 
 PATTERNS_NAME = "sensitive-patterns.txt"
+SOURCES_NAME = "sources.db"
 _MAX_PATTERN_BYTES = 1 << 20
 
 
@@ -88,7 +90,11 @@ class OpenProjects:
         return self._preparers[root]
 
     def importer(self, *, root: str | None = None) -> Importer:
-        return Importer(ProjectAccess(self.open, self.preparer_for), root=root)
+        return Importer(ProjectAccess(self.open, self.preparer_for, self.known_roots()), root=root)
+
+    def known_roots(self) -> KnownRoots:
+        """Which project each session went to before."""
+        return KnownRoots(self._settings.home / SOURCES_NAME)
 
     async def close(self) -> None:
         for project in self._open.values():

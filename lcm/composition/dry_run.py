@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from lcm.composition.build import OpenProjects, build_factory, database_path
+from lcm.composition.build import SOURCES_NAME, OpenProjects, build_factory, database_path
 from lcm.composition.peek import read_only_uri
 from lcm.errors import StorageError
 from lcm.files.durable import ensure_private_dir
 from lcm.files.permissions import safe_errors
 from lcm.settings.model import Settings, SqliteStorage
 from lcm.storage.contracts.project import ProjectStorage
+from lcm.transcripts.known_roots import KnownRoots
 
 _MAX_COPIES = 5
 
@@ -47,6 +48,9 @@ class _CopiedProjects(OpenProjects):
         super().__init__(original, build_factory(copy))
         self._original = original
         self._copy = copy
+
+    def known_roots(self) -> KnownRoots:
+        return KnownRoots(self._original.home / SOURCES_NAME, is_read_only=True)
 
     async def open(self, root: str) -> ProjectStorage:
         target = database_path(self._copy, root)

@@ -15,13 +15,16 @@ from lcm.engine.routing import Routed, SessionRoots, locator_of, root_of
 from lcm.engine.writer import Batch, Writer
 from lcm.errors import IdentityConflict
 from lcm.storage.contracts.project import ProjectStorage
+from lcm.transcripts.known_roots import KnownRoots
 from lcm.transcripts.reading import (
     FileWasReplaced,
+    Head,
     HistoryIsNeeded,
     ReadLine,
     TranscriptReader,
     is_still_valid,
     read_head,
+    saved_state,
 )
 
 #: A batch ends at whichever comes first.
@@ -58,10 +61,11 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAccess:
-    """How the importer reaches a project: opened once per root, with its own secret rules."""
+    """How the importer reaches a project: opened once per root, with its own secret rules; where sessions went."""
 
     open_project: Callable[[str], Awaitable[ProjectStorage]]
     preparer_for: Callable[[str], Preparer]
+    known_roots: KnownRoots
 
 
 class Importer:
@@ -79,12 +83,21 @@ class Importer:
             LcmError: the store refused; batches written before it stay.
         """
         head = read_head(path, client)
-        report = FileReport(path, client, self._root or root_of(path, client, head))
+        report = FileReport(path, client, self._root or self._root_of(path, client, head))
         if head.thread is None:
             _tell_only(report)
         else:
             await _FileImport(self._access, report, is_fixed=self._root is not None).run()
         return report
+
+    def _root_of(self, path: Path, client: str, head: Head) -> str:
+        """Where the file's first session went before, else where its working directory belongs now."""
+        if head.thread is None:
+            return root_of(path, client, head)
+        known = self._access.known_roots.find(client, head.thread.session_id)
+        if known is not None:
+            return known
+        return self._access.known_roots.remember(client, head.thread.session_id, root_of(path, client, head))
 
 
 @dataclass(slots=True)
@@ -203,7 +216,8 @@ class _FileImport:
 
     def _session_roots(self, saved: dict[str, str] | None = None) -> SessionRoots:
         report = self._report
-        return SessionRoots(report.path, report.client, report.root, saved=saved, is_fixed=self._is_fixed)
+        known = None if self._is_fixed else self._access.known_roots
+        return SessionRoots(report.path, report.client, report.root, saved=saved, known=known)
 
     # Reading and writing
 
@@ -291,7 +305,7 @@ def _tell_only(report: FileReport) -> None:
 
 
 def _saved_roots(checkpoint: Checkpoint) -> dict[str, str]:
-    return dict(json.loads(checkpoint.parser_state).get("roots", {}))
+    return dict((saved_state(checkpoint) or {}).get("roots", {}))
 
 
 def _with_roots(checkpoint: Checkpoint, roots: dict[str, str]) -> Checkpoint:

@@ -20,6 +20,10 @@ from lcm.large_files.store import FileBytes, file_bytes
 from lcm.redaction.scrub import Scrubber, map_offset
 from lcm.tokens import estimate_tokens
 
+#: Bytes that are mostly printable ASCII are text in some one-byte encoding.
+_SAMPLE_BYTES = 65_536
+_TEXT_SHARE = 0.85
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedMessage:
@@ -47,14 +51,12 @@ class Preparer:
     def prepare(self, record: MessageRecord) -> PreparedMessage:
         counts: Counter[str] = Counter()
         files: list[FileBytes] = []
-        blocks = [self._without_large(block, files, counts) for block in record.blocks]
+        # A call's values are replaced inside its JSON first: keys say what they are, and a rebuilt call is still JSON.
+        blocks = [
+            self._with_clean_arguments(self._without_large(block, files, counts), counts) for block in record.blocks
+        ]
         content, spans = _laid_out(blocks)
         scrubbed = self.scrubber.scrub(content)
-        if _hits_arguments(blocks, spans, scrubbed.replacements):
-            # Values are replaced inside the JSON first, so that a rebuilt call is still JSON.
-            blocks = [self._with_clean_arguments(block, counts) for block in blocks]
-            content, spans = _laid_out(blocks)
-            scrubbed = self.scrubber.scrub(content)
         counts.update(scrubbed.counts)
         parts = tuple(
             self._part(ordinal, block, span, scrubbed.replacements, counts)
@@ -100,12 +102,13 @@ class Preparer:
         return file_bytes(data, name=name, mime_type=mime_type)
 
     def _clean_media(self, data: bytes, counts: Counter[str]) -> bytes:
-        """Media that is text is redacted like text; other bytes are opaque."""
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
+        """Media that is text, in whatever encoding, is redacted like text; other bytes are opaque."""
+        encoding = _text_encoding(data)
+        if encoding is None:
             return data
-        return self._counted(text, counts).encode("utf-8")
+        text = data.decode(encoding)
+        clean = self._counted(text, counts)
+        return data if clean == text else clean.encode(encoding)
 
     def _counted(self, text: str, counts: Counter[str]) -> str:
         scrubbed = self.scrubber.scrub(text)
@@ -172,11 +175,23 @@ def _laid_out(blocks: Sequence[Block]) -> tuple[str, list[tuple[int, int] | None
     return "\n".join(pieces), spans
 
 
-def _hits_arguments(
-    blocks: Sequence[Block], spans: Sequence[tuple[int, int] | None], replacements: Sequence[Any]
-) -> bool:
-    calls = [span for block, span in zip(blocks, spans, strict=True) if span and block.part_type is PartType.TOOL_CALL]
-    return any(each.start < end and each.end > start for each in replacements for start, end in calls)
+def _text_encoding(data: bytes) -> str | None:
+    """How bytes read as text; None for what is none, such as a picture."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16" if _decodes(data, "utf-16") else None
+    if _decodes(data, "utf-8"):
+        return "utf-8"
+    sample = data[:_SAMPLE_BYTES]
+    plain = sum(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in sample)
+    return "latin-1" if plain >= _TEXT_SHARE * len(sample) else None
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _reference_to(file: FileBytes) -> str:

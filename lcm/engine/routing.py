@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lcm.domain.records import MessageRecord, Rewind, SessionFact, SubagentLink, Thread
 from lcm.identity.project import project_root
+from lcm.transcripts.known_roots import KnownRoots
 from lcm.transcripts.reading import Head, read_head, session_file_of
 
 Routed = MessageRecord | SessionFact | SubagentLink | Rewind
@@ -21,17 +22,23 @@ class SessionRoots:
     Args:
         primary: the root of the file; sessions that name no directory belong to it.
         saved: what an earlier one's `state()` gave.
-        is_fixed: every session goes to `primary`.
+        known: where sessions went before; None sends every session to `primary`.
     """
 
     def __init__(
-        self, path: Path, client: str, primary: str, *, saved: dict[str, str] | None = None, is_fixed: bool = False
+        self,
+        path: Path,
+        client: str,
+        primary: str,
+        *,
+        known: KnownRoots | None,
+        saved: dict[str, str] | None = None,
     ) -> None:
         self._path = path
         self._client = client
         self._primary = primary
         self._roots = dict(saved or {})
-        self._is_fixed = is_fixed
+        self._known = known
 
     def state(self) -> dict[str, str]:
         """Session id to root, oldest first, at most 256."""
@@ -39,13 +46,13 @@ class SessionRoots:
 
     def root_of(self, item: Routed) -> str:
         session_id = _thread_of(item).session_id
-        if self._is_fixed:
+        if self._known is None:
             return self._primary
         if session_id not in self._roots and isinstance(item, MessageRecord | SessionFact):
             cwd = item.cwd if isinstance(item, SessionFact) else None
             if cwd is None and isinstance(item, SessionFact):
                 return self._primary  # a title alone decides nothing
-            self._remember(session_id, self._primary if cwd is None else self._root_in(item.thread, cwd))
+            self._remember(session_id, self._primary if cwd is None else self._root_in(self._known, item.thread, cwd))
         return self._roots.get(session_id, self._primary)
 
     def _remember(self, session_id: str, root: str) -> None:
@@ -53,8 +60,12 @@ class SessionRoots:
         if len(self._roots) > _SESSION_LIMIT:
             del self._roots[next(iter(self._roots))]
 
-    def _root_in(self, thread: Thread, cwd: str) -> str:
-        return project_root(_session_cwd(self._path, self._client, thread) or cwd)
+    def _root_in(self, known: KnownRoots, thread: Thread, cwd: str) -> str:
+        found = known.find(self._client, thread.session_id)
+        if found is not None:
+            return found
+        root = project_root(_session_cwd(self._path, self._client, thread) or cwd)
+        return known.remember(self._client, thread.session_id, root)
 
 
 def root_of(path: Path, client: str, head: Head | None = None) -> str:

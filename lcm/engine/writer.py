@@ -220,12 +220,23 @@ class _Writing:
         conversation = await self._conversation(thread)
         if parent is None or conversation.base_conversation_id is not None:
             return
+        if await self._is_based_on(parent, conversation):
+            return
         base = NewConversation(
             session_id=thread.session_id, relation=Relation.FORK, base_conversation_id=parent.conversation_id
         )
         self._conversations[thread] = await self._tx.conversations.update_conversation(
             conversation.conversation_id, base=base
         )
+
+    async def _is_based_on(self, conversation: Conversation, base: Conversation) -> bool:
+        """Whether `base` is the conversation or one of those below it: then it must not be based on it in turn."""
+        below = conversation
+        while below.conversation_id != base.conversation_id:
+            if below.base_conversation_id is None:
+                return False
+            below = await self._tx.conversations.get_conversation(below.base_conversation_id)
+        return True
 
     async def _note_links(self, links: Iterable[SubagentLink]) -> None:
         for link in links:
@@ -243,17 +254,19 @@ class _Writing:
         conversation_id = conversation.conversation_id
         has_own = await self._tx.conversations.find_last_seq(conversation_id) is not None
         anchor = await self._last_placed(thread)
+        is_fork = any(entry.record.forked_from for entry in entries)
         for is_new, group in groupby(entries, key=lambda entry: entry.is_new):
             run = list(group)
             if is_new:
                 if not has_own:
-                    await self._base_on(thread, anchor, run[0].record)
+                    await self._base_on(thread, anchor, is_fork=is_fork)
                 await self._append(conversation_id, anchor, run)
                 has_own = True
-            anchor = await self._anchor_of(conversation_id, run, is_new=is_new) or anchor
+            anchor = await self._anchor_after(conversation_id, anchor, run, is_new=is_new)
         if not has_own:
-            await self._base_on(thread, anchor, entries[-1].record)
-        self._remember_placed(thread, entries)
+            await self._base_on(thread, anchor, is_fork=is_fork)
+        if anchor is not None:
+            self._state.placed[session_name(thread)] = anchor.ingest_key.hex()
 
     async def _append(self, conversation_id: int, anchor: StoredIdentity | None, run: Sequence[_Entry]) -> None:
         for entry in run:
@@ -287,7 +300,7 @@ class _Writing:
             return
         await context.append_messages(conversation_id, message_ids)
 
-    async def _base_on(self, thread: Thread, anchor: StoredIdentity | None, record: MessageRecord) -> None:
+    async def _base_on(self, thread: Thread, anchor: StoredIdentity | None, *, is_fork: bool) -> None:
         """A conversation that begins with another one's messages starts with that one's context up to there."""
         conversation = await self._conversation(thread)
         conversation_id = conversation.conversation_id
@@ -296,8 +309,8 @@ class _Writing:
         if conversation.base_message_id is not None and not await self._goes_further(conversation, anchor):
             return
         base = NewConversation(
-            session_id=record.thread.session_id,
-            relation=Relation.FORK if record.forked_from else Relation.RESUME,
+            session_id=thread.session_id,
+            relation=Relation.FORK if is_fork or conversation.relation is Relation.FORK else Relation.RESUME,
             base_conversation_id=anchor.conversation_id,
             base_message_id=anchor.message_id,
         )
@@ -319,23 +332,26 @@ class _Writing:
             return None
         return (await self._tx.ingest.find_identities([bytes.fromhex(key)])).get(bytes.fromhex(key))
 
-    async def _anchor_of(self, conversation_id: int, run: Sequence[_Entry], *, is_new: bool) -> StoredIdentity | None:
-        """The last record of a run that belongs in a context, as stored; of known ones the last that still is there."""
-        keys = [entry.key for entry in reversed(run) if entry.record.exclusion is None]
-        stored = await self._tx.ingest.find_identities(keys[:1] if is_new else keys)
-        found = [stored[key] for key in keys if key in stored]
-        if not found or is_new or found[0].conversation_id != conversation_id:
-            return found[0] if found else None
-        for each in found:
-            # Rewound records follow each other; what comes next belongs behind those before them.
-            if await self._tx.context.find_place(conversation_id, each.message_id) is not None:
-                return each
-        return found[0]
+    async def _anchor_after(
+        self, conversation_id: int, anchor: StoredIdentity | None, run: Sequence[_Entry], *, is_new: bool
+    ) -> StoredIdentity | None:
+        """What the next record stands behind: of all that came before it in the source, what is shown furthest behind.
 
-    def _remember_placed(self, thread: Thread, entries: Sequence[_Entry]) -> None:
-        shown = [entry.key for entry in entries if entry.record.exclusion is None]
-        if shown:
-            self._state.placed[session_name(thread)] = shown[-1].hex()
+        An old line that a client wrote again does not move it back.
+        """
+        keys = [entry.key for entry in run if entry.record.exclusion is None]
+        stored = await self._tx.ingest.find_identities(keys[-1:] if is_new else keys)
+        if not stored:
+            return anchor
+        last = next(stored[key] for key in reversed(keys) if key in stored)
+        if is_new:
+            return last
+        candidates = {each.message_id: each for each in [*stored.values(), *([anchor] if anchor else [])]}
+        for shown_in in dict.fromkeys([conversation_id, last.conversation_id]):
+            furthest = await self._tx.context.find_furthest(shown_in, list(candidates))
+            if furthest is not None:
+                return candidates[furthest]
+        return last
 
     # After the messages
 

@@ -97,7 +97,7 @@ _REMEDIES = {
     **dict.fromkeys(_SUMMARY_KINDS, _RESTORE_SUMMARIES),
     FaultKind.MISSING_FILE_BYTES: _RESTORE_BYTES,
     FaultKind.CHANGED_FILE_BYTES: _RESTORE_BYTES,
-    FaultKind.SEARCH_INDEX: "Rebuild the search index; the stored texts are not affected.",
+    FaultKind.SEARCH_INDEX: "Run `lcm verify --rebuild-search`; the stored texts are not affected.",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lcm.domain.large_files import LargeFile, NewLargeFile
 from lcm.errors import StorageError, UnknownFile
-from lcm.files.durable import create_private, ensure_private_dir, read_private
+from lcm.files.durable import create_private, ensure_private_dir, fsync_directory, read_private, write_private
 from lcm.ids import file_id
 
 FOLDER = "files"
@@ -33,10 +33,14 @@ def file_bytes(data: bytes, *, name: str | None, mime_type: str | None) -> FileB
 
 
 def store_bytes(folder: Path, file: FileBytes, conversation_id: int) -> NewLargeFile:
-    """Write the bytes durably; the row may be committed after this returns."""
+    """Write the bytes durably, also over damaged ones; the row may be committed after this returns."""
     ensure_private_dir(folder)
     name = f"{file.file_id}{_extension(file)}"
-    create_private(folder / name, file.data)
+    path = folder / name
+    if not create_private(path, file.data):
+        if not _holds(path, file.sha256):
+            write_private(path, file.data)
+        fsync_directory(folder)  # who created it may not have come so far
     return NewLargeFile(
         file_id=file.file_id,
         conversation_id=conversation_id,
@@ -46,6 +50,11 @@ def store_bytes(folder: Path, file: FileBytes, conversation_id: int) -> NewLarge
         file_name=file.name,
         mime_type=file.mime_type,
     )
+
+
+def _holds(path: Path, sha256: bytes) -> bool:
+    data = read_private(path, max_bytes=MAX_FILE_BYTES)
+    return data is not None and hashlib.sha256(data).digest() == sha256
 
 
 def load_bytes(folder: Path, file: LargeFile) -> bytes:

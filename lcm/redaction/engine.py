@@ -35,6 +35,8 @@ class _Matcher:
     regex: Any
     judge: Judge
     has_name: bool
+    items: Any = None
+    needs: tuple[bytes, ...] = ()
 
 
 class Engine:
@@ -50,10 +52,12 @@ class Engine:
     def find(self, text: str) -> list[Span]:
         """Secrets in `text`: by start, disjoint; of overlapping ones the union, owned by the lowest rule."""
         data = text.encode("utf-8", "surrogatepass")
-        hits = self._prefilter.find_matches_as_indexes(data.lower(), overlapping=True)
+        lowered = data.lower()
+        hits = self._prefilter.find_matches_as_indexes(lowered, overlapping=True)
         if not hits and not self._always:
             return []
-        due = sorted({rule for keyword in {hit[0] for hit in hits} for rule in self._rules_of[keyword]})
+        announced = sorted({rule for keyword in {hit[0] for hit in hits} for rule in self._rules_of[keyword]})
+        due = [rule for rule in announced if _has_any(lowered, self._matchers[rule].needs)]
         found = [Span(start, end, rule) for rule in (*due, *self._always) for start, end in self._matches(rule, data)]
         return _in_code_points(merge(found), data, text) if found else []
 
@@ -63,7 +67,10 @@ class Engine:
         position = 0
         while (match := matcher.regex.search(data, position)) is not None:
             start, end = _secret_range(match)
-            if end > start and matcher.judge(_name(match) if matcher.has_name else "", _decoded(data[start:end])):
+            name = _name(match) if matcher.has_name else ""
+            if matcher.items is not None:
+                yield from _plausible_items(matcher, name, data[start:end], start)
+            elif end > start and matcher.judge(name, _decoded(data[start:end])):
                 yield start, end
             elif matcher.has_name and 0 < end - start <= _RESCAN_BYTES:
                 position = max(start, position + 1)
@@ -71,6 +78,10 @@ class Engine:
             position = max(match.end(), position + 1)
             if position > len(data):
                 break
+
+
+def _has_any(data: bytes, needs: Sequence[bytes]) -> bool:
+    return not needs or any(need in data for need in needs)
 
 
 def compile_regex(pattern: str) -> Any:
@@ -93,13 +104,22 @@ def merge(spans: Iterable[Span]) -> list[Span]:
 
 
 def _secret_range(match: Any) -> tuple[int, int]:
-    """Bytes of the last group that took part, or of the whole match when there is no group."""
+    """Bytes of the last group, but for `name`, that took part, or of the whole match when there is no group."""
+    name = match.re.groupindex.get("name")
     for group in range(match.re.groups, 0, -1):
         start, end = match.span(group)
-        if start >= 0:
+        if start >= 0 and group != name:
             return start, end
     start, end = match.span()
     return start, end
+
+
+def _plausible_items(matcher: _Matcher, name: str, data: bytes, offset: int) -> Iterable[tuple[int, int]]:
+    """The secrets among the items of one match, whose bytes begin at `offset`."""
+    for item in matcher.items.finditer(data):
+        start, end = _secret_range(item)
+        if end > start and matcher.judge(name, _decoded(data[start:end])):
+            yield offset + start, offset + end
 
 
 def _name(match: Any) -> str:
@@ -134,7 +154,8 @@ def _built_in_matchers() -> tuple[_Matcher, ...]:
 
 def _matcher(rule: Rule) -> _Matcher:
     regex = compile_regex(rule.regex)
-    return _Matcher(regex, rule.judge, has_name="name" in regex.groupindex)
+    items = compile_regex(rule.items) if rule.items else None
+    return _Matcher(regex, rule.judge, "name" in regex.groupindex, items, tuple(need.encode() for need in rule.needs))
 
 
 @cache

@@ -13,14 +13,17 @@ Keys with a known prefix:
 Secrets with a structure:
     private-key-block, private-key-start, json-web-token, azure-account-key, azure-signature, aws-secret-key,
     authorization-header, bearer-token, basic-credential, url-password, url-token, npmrc-auth, netrc-password,
-    curl-user, sshpass-password
+    curl-user, sshpass-password, login-password, mysql-password, redis-password, chpasswd-password, pgpass-line,
+    cookie
 
 Values under a secret name (password, passphrase, secret, token, credential, api key, private key, ...):
-    quoted-assignment, bare-assignment, environment-line, command-line-flag, xml-element, name-value-pair
+    quoted-assignment, bare-assignment, environment-line, command-line-flag, xml-element, name-value-pair,
+    value-name-pair, spaced-assignment, argument-pair, list-assignment, nested-value, terraform-default
 
 The secret is the last group that took part in the match, or the whole match when the regex has no group; a group called
-`name` is the name it is assigned to. A rule runs only where one of its keywords (lower case, found without regard to
-case) occurs in the text: a literal that every match holds, or for shapes without one, a word that stands near them.
+`name` is the name it is assigned to. With `items`, what was found holds several secrets, each found by that regex.
+A rule runs only where one of its keywords (lower case, found without regard to case) occurs in the text: a literal that
+every match holds, or for shapes without one, a word that stands near them; with `needs`, one of those must occur too.
 """
 
 from __future__ import annotations
@@ -42,10 +45,13 @@ class Rule:
     regex: str
     keywords: tuple[str, ...]
     judge: Judge = plausibility.is_real_key
+    items: str = ""
+    needs: tuple[str, ...] = ()
 
 
-#: Where a token may begin: at a word boundary, or after an escape (JSON, URL, terminal colour) that ends in a letter.
-_LEFT = r"(?:\b|\\+[nrtbf]|\\+u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m|\\+(?:u001b|x1b|e|033)\[[0-9;]*m)"
+#: Where a token may begin: at a word boundary, after an underscore, or after an escape (JSON, URL, terminal colour)
+#: that ends in a letter.
+_LEFT = r"(?:\b|_|\\+[nrtbf]|\\+u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m|\\+(?:u001b|x1b|e|033)\[[0-9;]*m)"
 _B64URL = r"[A-Za-z0-9_-]"
 _ALNUM = r"[A-Za-z0-9]"
 _HEX_DIGITS = "0123456789abcdef"
@@ -139,7 +145,12 @@ _PREFIXED_KEYS = (
     _key("airtable-token", rf"pat{_ALNUM}{{14}}\.[a-f0-9]{{64}}", "airtable"),
     _key("telegram-bot-token", rf"\d{{7,10}}:AA{_B64URL}{{32,34}}\b", ":aa"),
     _key("discord-webhook", rf"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{{15,}}/({_B64URL}{{40,}})", "/webhooks/"),
-    _key("discord-token", rf"[MNO]{_B64URL}{{23,27}}\.{_B64URL}{{6}}\.{_B64URL}{{27,}}", "discord", "bot ", "token"),
+    # Any long dotted name would do after an underscore, so this one begins only at a word boundary.
+    Rule(
+        "discord-token",
+        rf"\b([MNO]{_B64URL}{{23,27}}\.{_B64URL}{{6}}\.{_B64URL}{{27,}})",
+        ("discord", "bot ", "token"),
+    ),
     _key("teams-webhook", r"webhook\.office(?:365)?\.com/webhookb2/([A-Za-z0-9@/_-]{60,})", "/webhookb2/"),
 )
 
@@ -151,6 +162,22 @@ _LETTERS = r"\p{Latin}\p{Cyrillic}\p{Greek}"
 #: What an unquoted credential is made of: no quotes, no backslash, and no script that is written without spaces.
 _PRINTABLE = rf"[!#-&(-\[\]-_a-~{_LETTERS}]"
 _HEADER_VALUE = r"[A-Za-z0-9._~+/=-]{12,}"
+#: A quoted literal without white space, with its escapes; the quotes may be escaped once (JSON text) or more often.
+_QUOTED = (
+    r'(?:"((?:[^"\\\s]|\\[^\s])+)(?:"|\z)'
+    r"|'((?:[^'\\\s]|\\[^\s])+)(?:'|\z)"
+    r"|`((?:[^`\\\s]|\\[^\s])+)(?:`|\z)"
+    r'|\\"((?:[^"\\\s]|\\\\\\"|\\[^"\s])+)(?:\\"|\z)'
+    r'|\\{2,}"([^"\\\s]+)(?:\\+"|\z))'
+)
+_BARE = rf"([\w.+^{_LETTERS}-](?:[\w!#$%()*+./:=?@\[\]^{{}}~{_LETTERS}-]*[\w!#$%*+/=?@^~{_LETTERS}-])?)"
+#: The rest of one command, up to a flag: quoted text whole, no other command, no escaped line end.
+_ARGUMENTS = r"\b(?:[^\n|;&\"'\\]|&[^&\n]|'[^'\n]*'|\\*\"[^\"\\\n]*\\*\"|\\+\n)*?[ \t]"
+#: Where a line of a listing may begin and end, in text, quotes, or JSON text.
+_LINE_START = r"(?m:^|[\"'`→]|\\+[nrt])[ \t]*"
+_LINE_END = r"[ \t]*(?m:\r?$|[\"'`]|\\+[nrt\"'])"
+_LOGIN_TOOLS = ("docker", "podman", "nerdctl", "buildah", "skopeo", "oras", "crane", "helm", "az", "oc")
+_COOKIE_NAMES = "sess|sid|auth|token|jwt|csrf|xsrf|login|remember|identity|ticket|secret"
 
 _STRUCTURED = (
     Rule(
@@ -220,7 +247,9 @@ _STRUCTURED = (
     ),
     Rule(
         "curl-user",
-        rf"{_LEFT}(?:curl|wget)\b[^\n|;]*?[ \t](?:-u|--user|--proxy-user)[ \t=]*\\*[\"']?[^\s:\"'\\$]+:({_PRINTABLE}+)",
+        rf"{_LEFT}(?:curl|wget)(?:{_ARGUMENTS}|\b[^\n|;]*?[ \t])"
+        rf"(?:-[sSfkLivgOGIjJnNqRaB#46]{{0,8}}u|--user|--proxy-user)"
+        rf"[ \t=]*\\*[\"']?[^\s:\"'\\$]+:({_PRINTABLE}+)",
         ("curl", "wget"),
         plausibility.is_url_password,
     ),
@@ -229,6 +258,46 @@ _STRUCTURED = (
         rf"{_LEFT}sshpass[ \t]+-p[ \t]*(?:'([^'\s]+)'|\\*\"([^\"\\\s]+)|({_PRINTABLE}+))",
         ("sshpass",),
         plausibility.is_url_password,
+    ),
+    Rule(
+        "login-password",
+        rf"{_LEFT}(?:(?:{'|'.join(_LOGIN_TOOLS)})(?:[ \t]+registry|[ \t]+auth)?[ \t]+login"
+        rf"|mongo(?:sh|dump|restore|export|import)?){_ARGUMENTS}-p[ \t=]+(?:{_QUOTED}|{_BARE})",
+        (*(f"{tool} login" for tool in (*_LOGIN_TOOLS, "registry", "auth")), "mongo"),
+        plausibility.is_typed_password,
+    ),
+    Rule(
+        "mysql-password",
+        rf"{_LEFT}(?:mysql|mariadb)(?:-?(?:dump|admin|import|show|check|pump|sh))?{_ARGUMENTS}-p(?:{_QUOTED}|{_BARE})",
+        ("mysql", "mariadb"),
+        plausibility.is_attached_password,
+    ),
+    Rule(
+        "redis-password",
+        rf"{_LEFT}(?:redis|valkey|keydb)-cli{_ARGUMENTS}(?:-a|--pass)[ \t]+(?:{_QUOTED}|{_BARE})",
+        ("redis-cli", "valkey-cli", "keydb-cli"),
+        plausibility.is_typed_password,
+    ),
+    Rule(
+        "chpasswd-password",
+        r"[\w.-]+:([^\s:\"'`\\|]+)(?:\\+n)?\\*[\"']?[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-\w[ \t]+)*)?"
+        r"(?:/usr/sbin/)?chpasswd\b"
+        rf"|{_LEFT}chpasswd[^\n|;&<]*<<<[ \t]*\\*[\"']?[\w.-]+:([^\s\"'`\\|]+)",
+        ("chpasswd",),
+        plausibility.is_typed_password,
+    ),
+    Rule(
+        "pgpass-line",
+        rf"{_LINE_START}[\w.*-]+:(?:\d{{4,5}}|\*):[\w.*-]+:[\w.@*-]+:([!#-&(-9;-\[\]-_a-~{_LETTERS}]+){_LINE_END}",
+        (":5432:", ":5433:", ":5434:", ":6432:", ":*:", "pgpass"),
+        plausibility.is_typed_password,
+    ),
+    Rule(
+        "cookie",
+        rf"{_LEFT}(?i:(?:set-)?cookie)\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?([^\s=;,\"'\\]+=[^\r\n\"'\\]+)",
+        ("cookie",),
+        plausibility.is_header_token,
+        rf"(?i:[\w.-]*(?:{_COOKIE_NAMES})[\w.-]*)=([A-Za-z0-9%._~+/=:|!-]{{12,}})",
     ),
 )
 
@@ -246,27 +315,27 @@ _SECRET_WORD = (
     r"(?:password|passwd|passphrase|passwort|kennwort|pwd|secret|token|credentials?|(?:[_.-]|db|user)pass|"
     rf"(?:{_KEY_KINDS})[_. -]?key)"
 )
-_NAME_ENDINGS = "old|new|prod|production|dev|test|staging|live|value|val|plain|plaintext|raw|base64|b64"
+_NAME_ENDINGS = "old|new|prod|production|dev|test|staging|live|value|val|plain|plaintext|raw|base64|b64|base"
 _NAME_ENDING = rf"(?:[_-]?(?:\d{{1,2}}|{_NAME_ENDINGS}))?"
 _NAME = rf"(?P<name>(?i:[\w.-]*{_SECRET_WORD}{_NAME_ENDING}))"
 _NAME_OR_RESOURCE = rf"(?P<name>(?::\d{{12}}:)?(?i:[\w.-]*{_SECRET_WORD}{_NAME_ENDING}))"
 _NAME_OR_PASS = rf"(?P<name>(?i:[\w.-]*{_SECRET_WORD}{_NAME_ENDING}|\bpass))"
-_ENVIRONMENT_NAME = (
-    rf"(?P<name>[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIALS?|_PASS|"
-    rf"(?:{_KEY_KINDS.upper()})_?KEY)(?:_?(?:\d{{1,2}}|{_NAME_ENDINGS.upper()}))?)"
+_ENVIRONMENT_WORD = (
+    rf"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIALS?|_PASS|"
+    rf"(?:{_KEY_KINDS.upper()})_?KEY)(?:_?(?:\d{{1,2}}|{_NAME_ENDINGS.upper()}))?"
 )
-#: A quoted literal without white space, with its escapes; the quotes may be escaped once (JSON text) or more often.
-_QUOTED = (
-    r'(?:"((?:[^"\\\s]|\\[^\s])+)(?:"|\z)'
-    r"|'((?:[^'\\\s]|\\[^\s])+)(?:'|\z)"
-    r"|`((?:[^`\\\s]|\\[^\s])+)(?:`|\z)"
-    r'|\\"((?:[^"\\\s]|\\\\\\"|\\[^"\s])+)(?:\\"|\z)'
-    r'|\\{2,}"([^"\\\s]+)(?:\\+"|\z))'
-)
-_BARE = rf"([\w.+^{_LETTERS}-](?:[\w!#$%()*+./:=?@\[\]^{{}}~{_LETTERS}-]*[\w!#$%*+/=?@^~{_LETTERS}-])?)"
+_ENVIRONMENT_NAME = rf"(?P<name>{_ENVIRONMENT_WORD})"
 _ANNOTATION = r"(?:[ \t]*:[ \t]*[A-Za-z_&][\w.\[\]&|<>? ]{0,40}?)?"
 _QUOTED_IS = rf"(?:{_ANNOTATION}[ \t]*=|[ \t]*(?:={{2,3}}|!==?|:=|=>|:-?|\+=))[ \t]*"
 _BARE_IS = r"[ \t]*(?::-|:=|=>|=|:)[ \t]*"
+_GAP = r"(?:\s|\\+[nrt])*"
+_ITEM = (
+    r'(?:"((?:[^"\\\r\n]|\\[^\r\n])*)"'
+    r"|'((?:[^'\\\r\n]|\\[^\r\n])*)'"
+    r'|\\"((?:[^"\\\r\n]|\\\\\\"|\\[^"\r\n])*)\\"'
+    r'|\\{2,}"([^"\\\r\n]*)\\+")'
+)
+_ITEMS = rf"(?:(?:{_ITEM.replace('((?:', '(?:(?:').replace('([^', '(?:[^')}|[\w.]+){_GAP},?{_GAP})+"
 _NAME_END = r"\\*[\"'`]?\]?[?!]?"
 _ENDS = r"\\*[\"']?"
 
@@ -306,6 +375,51 @@ _ASSIGNMENTS = (
         rf"(?i:\b(?:name|key){_ENDS}[ \t]*[:=][ \t]*{_ENDS}){_NAME}{_ENDS}(?:[,\s]|\\+[nrt])*"
         rf"(?i:{_ENDS}value{_ENDS}[ \t]*[:=][ \t]*){_QUOTED}",
         _NAME_KEYWORDS,
+        plausibility.is_quoted_secret,
+        needs=("value",),
+    ),
+    Rule(
+        "value-name-pair",
+        rf"(?i:\bvalue{_ENDS}[ \t]*[:=][ \t]*){_QUOTED}(?:[,\s]|\\+[nrt])*"
+        rf"(?i:{_ENDS}\b(?:name|key){_ENDS}[ \t]*[:=][ \t]*{_ENDS}){_NAME}(?:\\*[\"'`\s,}}]|\z)",
+        _NAME_KEYWORDS,
+        plausibility.is_quoted_secret,
+        needs=("value",),
+    ),
+    Rule(
+        "spaced-assignment",
+        rf"{_LINE_START}(?:export[ \t]+)?(?P<name>{_ENVIRONMENT_WORD}|[Pp]ass(?:word|wd|phrase))"
+        rf"[ \t]+{_BARE}{_LINE_END}",
+        _NAME_KEYWORDS,
+        plausibility.is_spaced_secret,
+    ),
+    Rule(
+        "argument-pair",
+        rf"[\"'`]-{{1,2}}{_NAME}\\*[\"'`]{_GAP},{_GAP}{_QUOTED}",
+        _NAME_KEYWORDS,
+        plausibility.is_argument_secret,
+        needs=('"-', "'-", "`-"),
+    ),
+    Rule(
+        "list-assignment",
+        rf"(?P<name>(?i:[\w.-]*{_SECRET_WORD}{_NAME_ENDING}s?)){_NAME_END}[ \t]*(?::|=>?|:=)[ \t]*\[{_GAP}({_ITEMS})",
+        _NAME_KEYWORDS,
+        plausibility.is_listed_secret,
+        _ITEM,
+        needs=("[",),
+    ),
+    Rule(
+        "nested-value",
+        rf"{_NAME}{_NAME_END}[ \t]*(?::|=>?)[ \t]*\{{[^{{}}]*?"
+        rf"\bvalue{_ENDS}[ \t]*(?::|=>?)[ \t]*{_QUOTED}",
+        _NAME_KEYWORDS,
+        plausibility.is_quoted_secret,
+        needs=("value",),
+    ),
+    Rule(
+        "terraform-default",
+        rf"{_LEFT}variable[ \t]+\\*\"{_NAME}\\*\"[ \t]*\{{[^{{}}]*?(?:\b|\\+[nrt])default[ \t]*=[ \t]*{_QUOTED}",
+        ('variable "', "variable \\"),
         plausibility.is_quoted_secret,
     ),
 )

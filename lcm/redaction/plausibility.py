@@ -46,6 +46,8 @@ _PROGRAM_WORD = re2.compile(
     r"username|name|data|str|string|text|field|hash|md|sha|base|utf|int|uint|float|bool|bytes|oauth|bcrypt|scrypt|argon|"
     r"pbkdf|node|item|entry|line|column|test|var|tmp|version|type|option|number|char|varchar)$"
 )
+#: What follows `p` in words that people write with one dash.
+_OPTION_RESTS = ("ort", "assw", "rotocol", "rint", "rog", "lugin", "ath")
 _MAX_JUDGED = 512
 _PASSWORD_SYMBOLS = frozenset("!@#$%^&*~?")
 _BRACKETS = frozenset("[]{}")
@@ -80,6 +82,31 @@ def is_bare_secret(name: str, value: str) -> bool:
     if not is_quoted_secret(name, value) or _CALL_OR_INDEX.search(value) or _is_dotted_words(value):
         return False
     return not _speaks_of_program(value) if _names_password(name) else _CODE_MARKS.isdisjoint(value)
+
+
+def is_typed_password(_name: str, value: str) -> bool:
+    """What stands where a command or a file of passwords has its password."""
+    return is_bare_secret("password", value)
+
+
+def is_attached_password(_name: str, value: str) -> bool:
+    """A password written directly after `-p`, not the rest of a long option with one dash (`-port=3306`)."""
+    return is_typed_password("", value) and not value.startswith(_OPTION_RESTS)
+
+
+def is_spaced_secret(name: str, value: str) -> bool:
+    """A value that only white space parts from its name; digits alone are a limit or a count."""
+    return is_bare_secret(name, value) and not value.isdigit()
+
+
+def is_argument_secret(name: str, value: str) -> bool:
+    """The argument after a flag in a list, not the next flag."""
+    return is_bare_secret(name, value) and not value.startswith("-")
+
+
+def is_listed_secret(name: str, value: str) -> bool:
+    """One of several values under a secret name; what has white space is prose, and `tokens` alone are words."""
+    return name.lower() != "tokens" and is_quoted_secret(name, value) and len(value.split(maxsplit=1)) == 1
 
 
 def is_header_token(_name: str, value: str) -> bool:

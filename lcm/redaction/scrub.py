@@ -26,10 +26,14 @@ GLOBAL = "global"
 PROJECT = "project"
 
 #: Part of `Scrubber.version`; grows when the algorithm changes what equal rules redact.
-_ALGORITHM = "lcm-redaction-1"
+_ALGORITHM = "lcm-redaction-2"
 #: After so many passes that still find something, matches grow to their token, line, and at last the whole text.
 _PASSES_PER_WIDTH = 4
 _SECRET_NAME = compile_regex(SECRET_NAME)
+_COOKIE_HEADERS = frozenset(("cookie", "set-cookie"))
+#: The member of an object that holds what the object, or its member that is a name, is about.
+_VALUE_KEY = "value"
+_NAME_KEYS = frozenset(("name", "key"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,16 @@ class Replacement:
     start: int
     end: int
     category: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value still to scrub stands: its key, and what else names it (an object, a sibling, a flag)."""
+
+    holder: Any
+    index: Any
+    key: str = ""
+    owners: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +106,38 @@ class Scrubber:
     def scrub_json(self, value: JsonValue) -> tuple[JsonValue, dict[str, int]]:
         """The value with every string scrubbed, keys too, in the same shape; and the counts per category.
 
-        A string under a key that names a secret is also judged as that secret's value, alone or in a list. Keys that
+        A string under a key that names a secret is also judged as that secret's value, alone or in a list; so are the
+        `value` of an object under such a key or with such a `name`, and what follows such a flag in a list. Keys that
         would collide once scrubbed are numbered, so nothing is lost.
         """
         counts: Counter[str] = Counter()
         root: list[Any] = [value]
-        pending: list[tuple[Any, Any, str]] = [(root, 0, "")]
+        pending = [_Place(root, 0)]
         while pending:
-            holder, place, key = pending.pop()
-            item = holder[place]
+            place = pending.pop()
+            item = place.holder[place.index]
             if isinstance(item, str):
-                holder[place] = self._scrub_under(key, item, counts)
+                place.holder[place.index] = self._scrub_place(place, item, counts)
             elif isinstance(item, list):
-                holder[place] = list(item)
-                pending += [(holder[place], index, key) for index in range(len(item))]
+                place.holder[place.index] = copy = list(item)
+                pending += [_Place(copy, index, place.key, _flag_before(item, index)) for index in range(len(item))]
             elif isinstance(item, dict):
-                holder[place], children = self._scrub_keys(item, counts)
+                place.holder[place.index], children = self._scrub_keys(item, place.key, counts)
                 pending += children
         return root[0], dict(counts)
 
+    def _scrub_place(self, place: _Place, text: str, counts: Counter[str]) -> str:
+        if any(_is_secret_of(owner, text) for owner in place.owners):
+            counts[BUILT_IN] += 1
+            return MARK
+        return self._scrub_under(place.key, text, counts)
+
     def _scrub_under(self, key: str, text: str, counts: Counter[str]) -> str:
         """The string scrubbed as it stands, and under a name that announces a secret as that secret's value."""
-        if not key or not _names_secret(key):
+        names_secret = bool(key) and _names_secret(key)
+        if not names_secret and key.lower() not in _COOKIE_HEADERS:
             return self._scrub_counting(text, counts)
-        if _is_one_word(text) and plausibility.is_quoted_secret(key, _encodable(text)):
+        if names_secret and _is_one_word(text) and plausibility.is_quoted_secret(key, _encodable(text)):
             counts[BUILT_IN] += 1
             return MARK
         prefix = f"{key}: "
@@ -131,15 +153,17 @@ class Scrubber:
         return scrubbed.text
 
     def _scrub_keys(
-        self, item: dict[str, JsonValue], counts: Counter[str]
-    ) -> tuple[dict[str, JsonValue], list[tuple[Any, Any, str]]]:
+        self, item: dict[str, JsonValue], parent: str, counts: Counter[str]
+    ) -> tuple[dict[str, JsonValue], list[_Place]]:
         """A copy with scrubbed keys, and its places still to scrub with the keys they stood under."""
         copy: dict[str, JsonValue] = {}
-        places: list[tuple[Any, Any, str]] = []
+        places: list[_Place] = []
+        names = _names_in(item)
         for key, child in item.items():
             unique = _unused(self._scrub_counting(key, counts), copy)
             copy[unique] = child
-            places.append((copy, unique, key))
+            owners = (parent, *names) if key.lower() == _VALUE_KEY else ()
+            places.append(_Place(copy, unique, key, owners))
         return copy, places
 
     def _secrets(self, text: str) -> list[Span]:
@@ -173,6 +197,24 @@ def map_offset(replacements: Sequence[Replacement], offset: int, *, is_end: bool
 
 def _names_secret(key: str) -> bool:
     return bool(_SECRET_NAME.search(_encodable(key)))
+
+
+def _names_in(item: dict[str, JsonValue]) -> list[str]:
+    """What an object says its value is called, as in a list of environment variables."""
+    return [child for key, child in item.items() if isinstance(child, str) and key.lower() in _NAME_KEYS]
+
+
+def _flag_before(item: list[JsonValue], index: int) -> tuple[str, ...]:
+    before = item[index - 1] if index else None
+    return (before,) if isinstance(before, str) and before.startswith("-") else ()
+
+
+def _is_secret_of(owner: str, text: str) -> bool:
+    """Whether a whole string is the secret that its owner, a name or a flag, announces."""
+    if not owner or not _is_one_word(text) or not _names_secret(owner):
+        return False
+    judge = plausibility.is_argument_secret if owner.startswith("-") else plausibility.is_quoted_secret
+    return judge(owner, _encodable(text))
 
 
 def _is_one_word(text: str) -> bool:

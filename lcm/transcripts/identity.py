@@ -28,7 +28,7 @@ class Identity:
     @property
     def is_counted(self) -> bool:
         """Whether several records may share it, told apart by how many came before in the source."""
-        return self.kind in (IdentityKind.POSITION, IdentityKind.TEXT)
+        return self.kind is not IdentityKind.UUID
 
     @property
     def digest(self) -> bytes:

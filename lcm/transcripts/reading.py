@@ -128,10 +128,23 @@ def make_parser(client: str, state: JsonObject | None, *, fallback_session_id: s
 
 def is_still_valid(path: Path, checkpoint: Checkpoint) -> bool:
     """Whether the file still begins with what was read: same inode, not shorter, same bytes before the offset."""
+    if saved_state(checkpoint) is None:
+        return False
     found = path.stat()
     if found.st_size < checkpoint.offset or (checkpoint.offset and found.st_ino != checkpoint.inode):
         return False
     return checkpoint.offset == 0 or tail_digest(path, checkpoint.offset) == checkpoint.tail_sha256
+
+
+def saved_state(checkpoint: Checkpoint) -> dict[str, JsonObject] | None:
+    """The state by its owner (`parser`, `writer`, `roots`); None when it cannot be read: like no checkpoint."""
+    try:
+        state = json.loads(checkpoint.parser_state)
+    except ValueError:
+        return None
+    if not isinstance(state, dict) or not all(isinstance(each, dict) for each in state.values()):
+        return None
+    return state
 
 
 def read_head(path: Path, client: str) -> Head:

@@ -99,7 +99,7 @@ def _prompt(recording: Recording, speech: Speech) -> None:
         _end_turn(recording)
     recording.prompt_parent, recording.prompt_at = main.parent, recording.messages
     _hear(recording, main, speech.text, promptSource="typed", permissionMode="default")
-    snapshot = {"messageId": main.parent, "trackedFileBackups": {}, "timestamp": _stamp(recording)}
+    snapshot: Record = {"messageId": main.parent, "trackedFileBackups": {}, "timestamp": _stamp(recording)}
     main.records.append({"type": "file-history-snapshot", "messageId": main.parent, "snapshot": snapshot})
 
 

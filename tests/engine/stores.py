@@ -15,6 +15,7 @@ from lcm.redaction.scrub import Scrubber
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.storage.sqlite.factory import SqliteFactory
 from lcm.transcripts.discover import client_of
+from lcm.transcripts.known_roots import KnownRoots
 
 SCRUBBER = Scrubber()
 
@@ -31,7 +32,7 @@ class Store:
         self.factory = SqliteFactory(home)
         self.projects: dict[str, ProjectStorage] = {}
         self.preparer = Preparer(SCRUBBER, large_file_tokens)
-        self.access = ProjectAccess(self.open, lambda _root: self.preparer)
+        self.access = ProjectAccess(self.open, lambda _root: self.preparer, KnownRoots(home / "sources.db"))
         self.importer = Importer(self.access, root=root)
 
     async def __aenter__(self) -> Store:

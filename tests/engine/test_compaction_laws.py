@@ -176,7 +176,7 @@ class TestCost:
     async def test_a_pass_asks_the_storage_a_fixed_number_of_times(self, project: ProjectStorage) -> None:
         """Eight times the messages take eight times the passes and not one more question in each."""
         policy = replace(SMALL, leaf_chunk_tokens=400, condensed_target_tokens=60)
-        for count in (100, 800):
+        for count in (50, 400):
             conversation_id, _ = await start_session(project, count)
             counted = Counted(project)
 

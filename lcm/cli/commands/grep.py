@@ -36,7 +36,11 @@ def command(
     selector: str | None,
     as_json: bool,
 ) -> None:
-    """Find PATTERN, exact text or (with --mode regex) an RE2 regular expression; newest first."""
+    """Find PATTERN, newest first.
+
+    Every word of PATTERN must occur, in any order and also inside other words; text in quotes must occur as it is. With
+    --mode regex it is an RE2 regular expression.
+    """
 
     async def work() -> None:
         async with session() as current:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -132,11 +133,19 @@ def _print(total: Total, seconds: float, *, as_json: bool, dry_run: bool) -> Non
         return
     write(_sentence(total, seconds, dry_run=dry_run))
     failed_first = sorted(total.skipped, key=lambda skip: skip["line"] is not None)
-    for skip in failed_first[:_SHOWN_SKIPS]:
-        place = f":{skip['line']}" if skip["line"] else ""
-        say(f"skipped {skip['file']}{place}: {skip['reason']}")
-    if len(total.skipped) > _SHOWN_SKIPS:
-        say(f"... and {len(total.skipped) - _SHOWN_SKIPS} more; --json lists all")
+    groups = [list(each) for _, each in groupby(failed_first, key=lambda skip: (skip["file"], skip["reason"]))]
+    for skips in groups[:_SHOWN_SKIPS]:
+        say(_skip_sentence(skips))
+    if len(groups) > _SHOWN_SKIPS:
+        say("... and more; --json lists all")
+
+
+def _skip_sentence(skips: list[dict[str, object]]) -> str:
+    """One line for lines in a row that were skipped for one reason."""
+    first = skips[0]
+    place = f":{first['line']}" if first["line"] else ""
+    more = f" (and {len(skips) - 1:,} more lines)" if len(skips) > 1 else ""
+    return f"skipped {first['file']}{place}: {first['reason']}{more}"
 
 
 def _sentence(total: Total, seconds: float, *, dry_run: bool) -> str:

@@ -21,14 +21,17 @@ from lcm.storage.contracts.project import ProjectStorage
 
 @click.command("verify")
 @click.option("--conversation", metavar="ID", help="Only one conversation.")
+@click.option("--rebuild-search", is_flag=True, help="First refill the search index from the stored texts.")
 @project_option
 @json_option
-def command(conversation: str | None, selector: str | None, as_json: bool) -> None:
+def command(conversation: str | None, rebuild_search: bool, selector: str | None, as_json: bool) -> None:
     """Prove that every stored message is whole, reachable and in exactly one place. Exit code 1 when it is not so."""
 
     async def work() -> int:
         async with session() as current:
             projects = await current.select(selector)
+            for project in projects if rebuild_search else ():
+                await project.lexical_search.rebuild()
             if conversation is None:
                 proofs = [(project, await verify_project(project)) for project in projects]
             else:

@@ -62,6 +62,13 @@ class ContextRepository(Protocol):
         """Like `find_place`; when the message is not shown, the item of the closest earlier one of its conversation."""
         ...
 
+    async def find_furthest(self, conversation_id: int, message_ids: Sequence[int]) -> int | None:
+        """The message among these that is shown furthest behind, itself or by the live summary above it.
+
+        None when none of them is shown.
+        """
+        ...
+
     async def replace_range(
         self,
         conversation_id: int,

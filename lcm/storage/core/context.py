@@ -103,6 +103,12 @@ class CoreContextRepository:
             nearest = await self._last_placed(connection, conversation_id, chain, message_id)
         return nearest[0] if nearest else None
 
+    async def find_furthest(self, conversation_id: int, message_ids: Sequence[int]) -> int | None:
+        async with self._executor.operation(DOMAIN) as connection:
+            chain = await self._base_chain(connection, conversation_id)
+            places = await self._positions_of(connection, conversation_id, chain, message_ids)
+        return max(places, key=lambda message_id: places[message_id], default=None)
+
     # Changing
 
     async def append_messages(self, conversation_id: int, message_ids: Sequence[int]) -> None:
@@ -364,6 +370,40 @@ class CoreContextRepository:
             if base is None or base in chain:
                 return chain
             chain.append(base)
+
+    async def _positions_of(
+        self, connection: AsyncConnection, conversation_id: int, chain: Sequence[int], message_ids: Sequence[int]
+    ) -> dict[int, int]:
+        """Where messages are shown, those that are; climbs the DAG level by level for all of them at once."""
+        places: dict[int, int] = {}
+        waiting = {message_id: ItemRef(message_id=message_id) for message_id in message_ids}
+        while waiting:
+            refs = list(dict.fromkeys(waiting.values()))
+            query = statements.references(self._executor.dialect, self._project_id, conversation_id, refs)
+            shown = {
+                ItemRef(row.message_id, row.summary_key): rows.safe(row.position)
+                for row in await connection.execute(query)
+            }
+            places.update({each: shown[ref] for each, ref in waiting.items() if ref in shown})
+            hidden = {each: ref for each, ref in waiting.items() if ref not in shown}
+            uppers = await self._live_uppers(connection, chain, list(dict.fromkeys(hidden.values())))
+            waiting = {each: uppers[ref] for each, ref in hidden.items() if ref in uppers}
+        return places
+
+    async def _live_uppers(
+        self, connection: AsyncConnection, chain: Sequence[int], refs: Sequence[ItemRef]
+    ) -> dict[ItemRef, ItemRef]:
+        """The live summary right above each, the one of the nearest conversation of the chain."""
+        found: dict[ItemRef, dict[int, ItemRef]] = {}
+        for query in statements.live_uppers(self._executor.dialect, self._project_id, refs):
+            for row in await connection.execute(query):
+                lower = ItemRef(row.message_id, row.lower_key)
+                found.setdefault(lower, {})[row.conversation_id] = ItemRef(summary_key=row.summary_key)
+        return {
+            lower: next(uppers[each] for each in chain if each in uppers)
+            for lower, uppers in found.items()
+            if any(each in uppers for each in chain)
+        }
 
     async def _find_place(
         self, connection: AsyncConnection, conversation_id: int, chain: Sequence[int], message_id: int

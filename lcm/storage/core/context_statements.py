@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from sqlalchemy import Update, and_, bindparam, func, or_, select, update
+from sqlalchemy import Update, and_, bindparam, func, literal, or_, select, update
 
 from lcm.domain.context import ItemRef
 from lcm.storage.core.dialect import BackendDialect, Query
@@ -130,6 +130,20 @@ def token_sum(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
         .select_from(joined)
         .where(i.project_id == project_id, i.conversation_id == conversation_id)
     )
+
+
+def live_uppers(dialect: BackendDialect, project_id: uuid.UUID, refs: Sequence[ItemRef]) -> tuple[Query, Query]:
+    """Live edges above messages, and above summaries."""
+    m, p = dialect.tables.summary_messages.c, dialect.tables.summary_parents.c
+    message_ids = [ref.message_id for ref in refs if ref.message_id is not None]
+    summary_keys = [ref.summary_key for ref in refs if ref.summary_key is not None]
+    of_messages = select(m.message_id, literal(None).label("lower_key"), m.summary_key, m.conversation_id).where(
+        m.project_id == project_id, m.is_live.is_(True), dialect.among(m.message_id, message_ids)
+    )
+    of_summaries = select(
+        literal(None).label("message_id"), p.parent_summary_key.label("lower_key"), p.summary_key, p.conversation_id
+    ).where(p.project_id == project_id, p.is_live.is_(True), dialect.among(p.parent_summary_key, summary_keys))
+    return of_messages, of_summaries
 
 
 def live_upper_of_message(t: Tables, project_id: uuid.UUID, message_id: int) -> Query:

@@ -61,6 +61,9 @@ def finish_creation(path: Path) -> None:
 
 def prepare_database(path: Path, machine: Machine, clock: Clock) -> ProjectRow:
     """Bring an existing file to the head revision and read whose it is."""
+    if path.stat().st_size == 0:
+        # A new file is never visible before it is complete: this one lost its content and must not pass for new.
+        raise StorageError("The project database is empty; restore it from a backup, or move it away and import again.")
     with _connected(path) as connection:
         if not is_at_head(connection):
             migrate_sqlite(connection, clock=clock)

@@ -56,7 +56,10 @@ class SqliteDialect:
 
     async def reserve_message_ids(self, connection: AsyncConnection, count: int) -> range:
         """The writer holds the database, so the next ids are those after the highest ever given."""
-        query = text("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
+        query = text(
+            "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0),"
+            " coalesce((SELECT max(message_id) FROM messages), 0))"
+        )
         last = (await connection.execute(query)).scalar() or 0
         return range(last + 1, last + 1 + count)
 

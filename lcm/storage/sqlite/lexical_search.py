@@ -8,11 +8,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam, func, literal, literal_column, select, text
 from sqlalchemy import column as sql_column
 from sqlalchemy import table as sql_table
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.cjk import character_pairs
 from lcm.domain.messages import Role
+from lcm.errors import StorageUnavailable
 from lcm.storage.contracts.lexical_search import MatchQuery, Preselection, SearchFilters, TextKind, TextRow
 from lcm.storage.core import rows
 from lcm.storage.core.dialect import Query
@@ -146,8 +148,10 @@ class SqliteLexicalSearchRepository:
         try:
             check = text(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 0)")  # noqa: S608
             await connection.execute(check)
-        except Exception as error:  # noqa: BLE001 - any refusal is the finding
-            self._executor.dialect.translate(error, project_id=None, domain=DOMAIN)
+        except DBAPIError as error:
+            told = self._executor.dialect.translate(error, project_id=None, domain=DOMAIN)
+            if isinstance(told, StorageUnavailable):
+                raise  # busy or full says nothing about the index
             return [f"the search index of {kind} texts is damaged"]
         return []
 

@@ -176,3 +176,31 @@ class TestLargeFiles:
         first, second = prepare(media(b"\xff1", name="a.png")), prepare(media(b"\xff1", name="b.png"))
 
         assert first.files[0].file_id == second.files[0].file_id
+
+
+class TestSecretsInStructures:
+    """What a key says of a value counts wherever the value stands."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            '{"password":["Hunter2secret!x"]}',
+            '{"password":{"value":"Hunter2secret!x"}}',
+            '{"db":{"password":"Hunter2secret!x"}}',
+        ],
+    )
+    def test_values_under_secret_keys(self, arguments: str) -> None:
+        """A list or object under a secret key is redacted, and the arguments stay JSON."""
+        prepared = prepare(call(arguments))
+
+        assert "Hunter2" not in prepared.content
+        json.loads(prepared.parts[0].text_in(prepared.content))
+
+    @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+    def test_media_that_is_text(self, encoding: str) -> None:
+        """Text in another encoding than UTF-8 is redacted before its bytes are kept."""
+        secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+        prepared = prepare(media(f"clé: {secret}\n".encode(encoding), "text/plain"))
+
+        assert secret not in prepared.files[0].data.decode(encoding)
+        assert "clé" in prepared.files[0].data.decode(encoding)

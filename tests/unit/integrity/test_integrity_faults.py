@@ -43,7 +43,7 @@ class TestVerification:
                     "kind": "search_index",
                     "object": "search index",
                     "finding": "Message 3 is not in the search index.",
-                    "remedy": "Rebuild the search index; the stored texts are not affected.",
+                    "remedy": "Run `lcm verify --rebuild-search`; the stored texts are not affected.",
                 }
             ],
         }
