@@ -150,7 +150,7 @@ class Preparer:
             content_end=None if start is None or end is None else max(start, end),
             text=self._counted(block.text, counts) if span is None else None,
             tool_call_id=block.tool_call_id,
-            tool_name=block.tool_name,
+            tool_name=self.scrub_text(block.tool_name) if block.tool_name else block.tool_name,
             is_error=block.is_error,
             file_id=file_id,
             metadata=_compact(metadata) if metadata else None,

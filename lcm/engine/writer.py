@@ -20,6 +20,7 @@ from lcm.domain.ingest import Checkpoint, IngestCounts, Source, StoredIdentity
 from lcm.domain.messages import Exclusion, IdentityKind, NewMessage
 from lcm.domain.records import MessageRecord, Rewind, SessionFact, SubagentLink, Thread
 from lcm.engine.prepare import PreparedMessage
+from lcm.errors import UnknownFile
 from lcm.ids import digest
 from lcm.large_files.store import store_bytes
 from lcm.storage.contracts.project import ProjectStorage, Repositories
@@ -271,9 +272,10 @@ class _Writing:
     async def _append(self, conversation_id: int, anchor: StoredIdentity | None, run: Sequence[_Entry]) -> None:
         for entry in run:
             for file in entry.prepared.files:
+                if not await self._has_file(file.file_id):
+                    self._counts.large_files += 1
                 new_file = store_bytes(self._writer.project.files_folder, file, conversation_id)
                 await self._tx.large_files.insert_file(new_file)
-                self._counts.large_files += 1
         messages = [_new_message(entry, self._source.source_id) for entry in run]
         stored = await self._tx.conversations.append_messages(conversation_id, messages)
         self._counts.parts_new += sum(len(message.parts) for message in messages)
@@ -281,6 +283,13 @@ class _Writing:
             self._redactions.update(entry.prepared.redactions)
         shown = [message.message_id for message in stored if message.exclusion is None]
         await self._place(conversation_id, anchor, shown, messages[0])
+
+    async def _has_file(self, file_id: str) -> bool:
+        try:
+            await self._tx.large_files.get_file(file_id)
+        except UnknownFile:
+            return False
+        return True
 
     async def _place(
         self, conversation_id: int, anchor: StoredIdentity | None, message_ids: Sequence[int], first: NewMessage

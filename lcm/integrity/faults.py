@@ -48,6 +48,7 @@ class FaultKind(StrEnum):
     WRONG_LINK_STATE = "wrong_link_state"
     DUPLICATE_LIVE_UPPER = "duplicate_live_upper"
     SUMMARY_CYCLE = "summary_cycle"
+    CHANGED_SUMMARY = "changed_summary"
     WRONG_DEPTH = "wrong_depth"
     WRONG_COUNTS = "wrong_counts"
     WRONG_TIME_RANGE = "wrong_time_range"
@@ -81,6 +82,7 @@ _SUMMARY_KINDS = frozenset(
         FaultKind.WRONG_LINK_STATE,
         FaultKind.DUPLICATE_LIVE_UPPER,
         FaultKind.SUMMARY_CYCLE,
+        FaultKind.CHANGED_SUMMARY,
         FaultKind.WRONG_DEPTH,
         FaultKind.WRONG_COUNTS,
         FaultKind.WRONG_TIME_RANGE,

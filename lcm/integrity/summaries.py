@@ -40,6 +40,7 @@ def check_summary(row: SummaryRow, graph: SummaryGraph, chain: Chain) -> Iterato
     totals = graph.totals.get(row.summary_key)
     if totals is not None:
         yield from _check_totals(row, totals, about)
+    yield from _check_text(row, about)
     yield from _check_tokens(row, about)
     yield from _check_carried_files(row, graph, about)
     yield from _check_uppers(row, graph, about)
@@ -116,6 +117,12 @@ def _check_totals(row: SummaryRow, totals: Totals, about: str) -> Iterator[Fault
         yield fault(FaultKind.WRONG_COUNTS, about, f"Its counts differ from its sources: {', '.join(wrong)}.")
     if (row.earliest_at, row.latest_at) != (totals.earliest_at, totals.latest_at):
         yield fault(FaultKind.WRONG_TIME_RANGE, about, "Its time range is not that of its sources.")
+
+
+def _check_text(row: SummaryRow, about: str) -> Iterator[Fault]:
+    """A summary's id is made from its text: an edited text no longer fits it."""
+    if not row.has_own_text:
+        yield fault(FaultKind.CHANGED_SUMMARY, about, "Its text is not the one that was stored.")
 
 
 def _check_tokens(row: SummaryRow, about: str) -> Iterator[Fault]:

@@ -13,6 +13,7 @@ from lcm.cli.output import jsonable, print_json, say, shown_count, write, write_
 from lcm.cli.projects import print_project
 from lcm.cli.running import run, session
 from lcm.composition.lookup import find_in_one
+from lcm.composition.selection import ALL
 from lcm.ids import digest
 from lcm.integrity.verify import Verification, verify_project
 from lcm.retrieval.identify import resolve_conversation
@@ -38,7 +39,7 @@ def command(conversation: str | None, rebuild_search: bool, selector: str | None
                 project, found = await find_in_one(projects, lambda each: resolve_conversation(each, conversation))
                 proofs = [(project, await verify_project(project, conversation_id=found.conversation_id))]
         if as_json:
-            print_json(_json(proofs))
+            print_json(_json(proofs, is_all=selector == ALL and conversation is None))
         else:
             _print(proofs)
         faults = sum(len(proof.faults) for _, proof in proofs)
@@ -50,10 +51,10 @@ def command(conversation: str | None, rebuild_search: bool, selector: str | None
     run(work)
 
 
-def _json(proofs: list[tuple[ProjectStorage, Verification]]) -> dict[str, Any]:
-    """One project: its proof as it is. Several: the same keys over all, and each proof."""
+def _json(proofs: list[tuple[ProjectStorage, Verification]], *, is_all: bool) -> dict[str, Any]:
+    """One project: its proof as it is. With `--project all` the same keys over all, and each proof."""
     each = [{"project_id": project.project_id, **jsonable(proof.to_json())} for project, proof in proofs]
-    if len(each) == 1:
+    if not is_all:
         return each[0]
     checked: Counter[str] = Counter()
     for one in each:

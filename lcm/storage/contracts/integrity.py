@@ -111,7 +111,10 @@ class SourceGroup:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """A summary with its links, without its text; `file_ids` are by ordinal."""
+    """A summary with its links, without its text; `file_ids` are by ordinal.
+
+    `has_own_text`: the id is the one that its text and time give, so the text is the one that was stored.
+    """
 
     summary_key: uuid.UUID
     summary_id: str
@@ -119,6 +122,7 @@ class SummaryRow:
     kind: str
     depth: int
     content_chars: int
+    has_own_text: bool
     token_count: int
     earliest_at: datetime | None
     latest_at: datetime | None

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.domain.large_files import LargeFile
+from lcm.ids import summary_id
 from lcm.storage.contracts.integrity import (
     ChildLink,
     ConversationRow,
@@ -64,7 +65,7 @@ class CoreIntegrityRepository:
         ]
 
     async def list_summaries(self, *, after: uuid.UUID | None = None, limit: int) -> list[SummaryRow]:
-        query = statements.summary_rows(self._tables, self._project_id, after, limit)
+        query = statements.summary_rows(self._executor.dialect, self._project_id, after, limit)
         dialect, project_id = self._dialect, self._project_id
         async with self._executor.operation(DOMAIN) as connection:
             page = (await connection.execute(query)).all()
@@ -233,13 +234,16 @@ def _to_part(row: Any) -> PartRow:
 def _to_summary(
     row: Any, *, children: tuple[ChildLink, ...], sources: tuple[SourceGroup, ...], file_ids: tuple[str, ...]
 ) -> SummaryRow:
+    content = _content(row.content)
+    ids = (summary_id(content or "", row.created_at), summary_id(row.summary_key.hex, row.created_at))
     return SummaryRow(
         summary_key=row.summary_key,
         summary_id=row.summary_id,
         conversation_id=row.conversation_id,
         kind=row.kind,
         depth=row.depth,
-        content_chars=row.content_chars,
+        content_chars=len(content or ""),
+        has_own_text=content is not None and row.summary_id in ids,
         token_count=row.token_count,
         earliest_at=row.earliest_at,
         latest_at=row.latest_at,

@@ -108,8 +108,8 @@ def live_leaves(dialect: BackendDialect, project_id: uuid.UUID, message_ids: Seq
     )
 
 
-def summary_rows(t: Tables, project_id: uuid.UUID, after: uuid.UUID | None, limit: int) -> Query:
-    s = t.summaries.c
+def summary_rows(dialect: BackendDialect, project_id: uuid.UUID, after: uuid.UUID | None, limit: int) -> Query:
+    s = dialect.tables.summaries.c
     page = (
         select(
             s.summary_key,
@@ -117,7 +117,8 @@ def summary_rows(t: Tables, project_id: uuid.UUID, after: uuid.UUID | None, limi
             s.conversation_id,
             s.kind,
             s.depth,
-            func.length(s.content).label("content_chars"),
+            dialect.text_bytes(s.content).label("content"),
+            s.created_at,
             s.token_count,
             s.earliest_at,
             s.latest_at,

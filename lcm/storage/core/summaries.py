@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -62,7 +63,7 @@ class CoreSummaryRepository:
         now = self._clock()
         key, name = uuid7(), summary_id(new.content, now)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
-            name = await self._free_id(connection, name, key)
+            name = await self._free_id(connection, name, key, now)
             values = rows.summary_values(new, project_id=self._executor.project_id, key=key, summary_id=name, at=now)
             statement = insert(self._tables.summaries).returning(self._tables.summaries.c.summary_rowid)
             row_id = (await connection.execute(statement, values)).scalar_one()
@@ -184,7 +185,7 @@ class CoreSummaryRepository:
             **lower,
         }
 
-    async def _free_id(self, connection: AsyncConnection, name: str, key: uuid.UUID) -> str:
+    async def _free_id(self, connection: AsyncConnection, name: str, key: uuid.UUID, at: datetime) -> str:
         """Equal content in one microsecond gives an equal id; the key then tells them apart."""
         taken = select(self._tables.summaries.c.summary_id).where(
             self._tables.summaries.c.summary_id == name,
@@ -192,7 +193,7 @@ class CoreSummaryRepository:
         )
         if (await connection.execute(taken)).first() is None:
             return name
-        return summary_id(key.hex, self._clock())
+        return summary_id(key.hex, at)
 
     async def _insert_files(self, connection: AsyncConnection, key: uuid.UUID, file_ids: Sequence[str]) -> None:
         values = [

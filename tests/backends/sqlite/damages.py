@@ -275,6 +275,7 @@ SUMMARY_DAMAGE = (
     Damage.of("range_changed", "wrong_time_range", "summary D1", change("D1", "latest_at = latest_at + 1")),
     Damage.of("range_of_leaf_changed", "wrong_time_range", "summary L1", change("L1", "earliest_at = NULL")),
     Damage.of("tokens_negative", "wrong_token_count", "summary L1", change("L1", "token_count = -3")),
+    Damage.of("text_edited", "changed_summary", "summary L1", change("L1", "content = 'L9'")),
     Damage.of("text_emptied", "wrong_token_count", "summary L1", change("L1", "content = ''")),
     Damage.of(
         "successor_gone",

@@ -93,6 +93,7 @@ def _summary_row(number: int, kind: str, depth: int, fields: dict[str, Any]) -> 
     values: dict[str, Any] = {
         "conversation_id": 1,
         "content_chars": 40,
+        "has_own_text": True,
         "token_count": 3,
         "earliest_at": START,
         "latest_at": START,
