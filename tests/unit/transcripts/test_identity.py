@@ -38,13 +38,13 @@ class TestIdentity:
         ("record", "kind", "is_counted"),
         [
             (FULL, IdentityKind.UUID, False),
-            (CALL, IdentityKind.CALL, False),
+            (CALL, IdentityKind.CALL, True),
             (POSITION, IdentityKind.POSITION, True),
             (TEXT, IdentityKind.TEXT, True),
         ],
     )
     def test_the_first_that_applies(self, record: MessageRecord, kind: IdentityKind, is_counted: bool) -> None:
-        """Only ids of the client's own need no counting."""
+        """Only the uuid of a record needs no counting: a provider may give a call id twice."""
         identity = identity_of(record, salt=SALT)
 
         assert (identity.kind, identity.is_counted) == (kind, is_counted)
@@ -85,9 +85,9 @@ class TestIdentity:
 
         assert key(FULL) == key(copy)
 
-    @pytest.mark.parametrize(("record", "differs"), [(FULL, False), (CALL, False), (POSITION, True), (TEXT, True)])
-    def test_equals_are_counted_only_where_there_is_no_id(self, record: MessageRecord, differs: bool) -> None:
-        """The second yes is another message, the second copy of a uuid is not."""
+    @pytest.mark.parametrize(("record", "differs"), [(FULL, False), (CALL, True), (POSITION, True), (TEXT, True)])
+    def test_equals_are_counted_unless_they_have_a_uuid(self, record: MessageRecord, differs: bool) -> None:
+        """The second yes and the second call of an id are other messages, the second copy of a uuid is not."""
         assert (key(record) != key(record, occurrence=1)) is differs
 
     def test_the_key_of_a_text_depends_on_the_salt(self) -> None:
