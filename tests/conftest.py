@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from lcm import log
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.storage.sqlite.factory import SqliteFactory
 from tests.templates import ROOT, put_empty_project
@@ -14,6 +16,18 @@ from tests.templates import ROOT, put_empty_project
 REPOSITORY = Path(__file__).parents[1]
 #: Real transcripts beside the checkout; tests that read them are marked `corpus`.
 CORPUS = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def fresh_log() -> Iterator[None]:
+    """A command that runs in this process configures the log; the next test starts as a new process would."""
+    yield
+    plan = log._Plan()
+    log._plan.level, log._plan.stream, log._plan.is_pending = plan.level, plan.stream, plan.is_pending
+    if "structlog" in sys.modules:
+        import structlog
+
+        structlog.reset_defaults()
 
 
 @pytest.fixture

@@ -71,6 +71,7 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "context.insert_messages_after": lambda r: r.context.insert_messages_after(1, None, [1]),
     "context.find_place": lambda r: r.context.find_place(1, 1),
     "context.find_nearest_place": lambda r: r.context.find_nearest_place(1, 1),
+    "context.find_furthest": lambda r: r.context.find_furthest(1, [1]),
     "context.replace_range": lambda r: r.context.replace_range(1, [ItemRef(message_id=1)], _KEY),
     "context.exclude_messages": lambda r: r.context.exclude_messages(1, [1], Exclusion.META),
     "context.copy_base": lambda r: r.context.copy_base(1, 1, 1),
