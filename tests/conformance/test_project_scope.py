@@ -152,6 +152,9 @@ class TestClose:
         await factory.close()
         await factory.close()
 
+        assert (await project.health()).status == "closed"
+        assert (await factory.health()).status == "closed"
+
     async def test_another_scope_goes_on(self, factory: StorageFactory, project: ProjectStorage) -> None:
         """Closing one scope leaves another one of the same project alone."""
         other_scope = await factory.open_project(ROOT)

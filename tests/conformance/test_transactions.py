@@ -69,6 +69,8 @@ class TestCommit:
         async with project.transaction():
             pass
 
+        assert await project.conversations.list_conversations() == []
+
     async def test_transactions_take_turns(self, project: ProjectStorage, conversation: Conversation) -> None:
         """Concurrent transactions that read and then write lose nothing."""
 
