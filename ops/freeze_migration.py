@@ -3,8 +3,8 @@
     python ops/freeze_migration.py
 
 Run it after a change of `lcm/tables` or of the hand-written part of the SQL, and review the three files as text. It
-rewrites 0001, the only revision that is rendered from the metadata, and refuses once a tagged release contains it:
-from then on a change of the schema is a new migration.
+writes the tables of the metadata that the revision before does not have, and refuses once a tagged release contains the
+newest revision: from then on a change of the schema is a new migration, with its own entry in the manifest.
 """
 
 from __future__ import annotations
@@ -14,28 +14,35 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from lcm.migrations.assets import find_assets
-from lcm.migrations.fingerprints.document import render_fingerprint
+from lcm.migrations.fingerprints.document import load_fingerprint, render_fingerprint
 from lcm.migrations.fingerprints.sqlite import inventory
-from lcm.migrations.manifest import sha256_hex
+from lcm.migrations.manifest import Migration, load_manifest, sha256_hex
 from lcm.tables.metadata import declare
 
 ASSETS = find_assets()
-FILE = "sqlite/0001.sql"
-GENERATED = re.compile(r"(-- The metadata: .*\n)(?:.*\n)*?(\n-- Beyond the metadata: )")
+GENERATED = re.compile(r"(-- The metadata: .*\n)(?:.*\n)*?(\n-- Beyond the metadata: |\Z)")
 
 
-def render_metadata() -> str:
-    """CREATE TABLE and CREATE INDEX of the metadata, in the order of their foreign keys."""
+def new_tables(before: Migration | None) -> list[Table]:
+    """Tables of the metadata that the revision before lacks, in the order of their foreign keys."""
+    known = {o.name for o in load_fingerprint("sqlite", before.id, ASSETS) if o.kind == "table"} if before else set()
+    return [table for table in declare(None).metadata.sorted_tables if table.name not in known]
+
+
+def render_tables(tables: Sequence[Table]) -> str:
+    """CREATE TABLE and CREATE INDEX, tables in the order given."""
     dialect = sqlite.dialect()
     statements: list[str] = []
-    for table in declare(None).metadata.sorted_tables:
+    for table in tables:
         statements.append(str(CreateTable(table).compile(dialect=dialect)))
         indexes = sorted(table.indexes, key=lambda index: str(index.name))
         statements += [str(CreateIndex(index).compile(dialect=dialect)) for index in indexes]
@@ -55,32 +62,35 @@ def is_released(path: Path) -> bool:
     return any(subprocess.run(["git", "cat-file", "-e", n], cwd=root, check=False).returncode == 0 for n in names)
 
 
-def write_fingerprint(sql: str) -> None:
+def write_fingerprint(migrations: Sequence[Migration]) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(sql)
-        text = render_fingerprint("sqlite", "0001", inventory(connection))
-    ASSETS.fingerprint("sqlite", "0001").write_text(text, encoding="utf-8")
+        for migration in migrations:
+            connection.executescript((ASSETS.sql / migration.file).read_text(encoding="utf-8"))
+        text = render_fingerprint("sqlite", migrations[-1].id, inventory(connection))
+    ASSETS.fingerprint("sqlite", migrations[-1].id).write_text(text, encoding="utf-8")
 
 
-def write_manifest(sql: str) -> None:
+def write_manifest(newest: Migration, sql: str) -> None:
     manifest = json.loads(ASSETS.manifest.read_bytes())
     for entry in manifest["sqlite"]:
-        if entry["file"] == FILE:
+        if entry["id"] == newest.id:
             entry["sha256"] = sha256_hex(sql.encode())
     ASSETS.manifest.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> int:
-    path = ASSETS.sql / FILE
+    migrations = load_manifest("sqlite", ASSETS)
+    newest = migrations[-1]
+    path = ASSETS.sql / newest.file
     if is_released(path):
-        print("0001 is released; write a new migration instead.", file=sys.stderr)
+        print(f"{newest.id} is released; write a new migration instead.", file=sys.stderr)
         return 1
-    generated = render_metadata()
+    generated = render_tables(new_tables(migrations[-2] if len(migrations) > 1 else None))
     sql = GENERATED.sub(lambda match: f"{match[1]}\n{generated}\n{match[2]}", path.read_text(encoding="utf-8"))
     path.write_text(sql, encoding="utf-8")
-    write_manifest(sql)
-    write_fingerprint(sql)
-    print("Wrote 0001.sql, manifest.json and 0001.json; review them as text.")
+    write_manifest(newest, sql)
+    write_fingerprint(migrations)
+    print(f"Wrote {newest.id}.sql, manifest.json and {newest.id}.json; review them as text.")
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from lcm.domain.messages import Role
 from lcm.domain.summaries import SummaryKind
@@ -44,3 +45,10 @@ class ContextItem:
     @property
     def is_message(self) -> bool:
         return self.ref.message_id is not None
+
+
+class AuditAction(StrEnum):
+    """What a person did to a message's place in the context."""
+
+    EXCLUDE = "exclude"
+    INCLUDE = "include"

@@ -1,13 +1,15 @@
-"""Context items: what the model sees, in order."""
+"""Context items, what the model sees, in order; and what a person took out of them or put back."""
 
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Index, MetaData, Named, PrimaryKeyConstraint, Table, TypedColumns
 
+from lcm.domain.context import AuditAction
 from lcm.tables import constraints
-from lcm.tables.types import Id, Key
+from lcm.tables.types import Id, Key, String, UtcTime
 
 
 class ContextItemColumns(TypedColumns):
@@ -16,6 +18,17 @@ class ContextItemColumns(TypedColumns):
     position: Named[int] = Column(Id)
     message_id: Named[int | None] = Column(Id)
     summary_key: Named[uuid.UUID | None] = Column(Key())
+
+
+class ContextAuditColumns(TypedColumns):
+    audit_key: Named[uuid.UUID] = Column(Key(), primary_key=True)
+    project_id: Named[uuid.UUID] = Column(Key())
+    conversation_id: Named[int] = Column(Id)
+    message_id: Named[int] = Column(Id)
+    action: Named[str] = Column(String())
+    reason: Named[str] = Column(String())
+    exclusion_before: Named[str | None] = Column(String())
+    created_at: Named[datetime] = Column(UtcTime())
 
 
 def context_items(metadata: MetaData) -> Table[ContextItemColumns]:
@@ -48,3 +61,17 @@ def context_items(metadata: MetaData) -> Table[ContextItemColumns]:
         postgresql_where=has_summary,
     )
     return table
+
+
+def context_audits(metadata: MetaData) -> Table[ContextAuditColumns]:
+    """One row for every message that was excluded or included by hand; `exclusion_before` is its earlier mark."""
+    return Table(
+        "context_audits",
+        metadata,
+        ContextAuditColumns,
+        constraints.owned_by("conversations", "conversation_id"),
+        constraints.owned_by("messages", "message_id"),
+        constraints.one_of("action", AuditAction),
+        Index("ix_context_audits_message", *constraints.scoped(metadata, "message_id", "created_at")),
+        Index("ix_context_audits_conversation", *constraints.scoped(metadata, "conversation_id", "created_at")),
+    )

@@ -11,8 +11,20 @@ from functools import cache
 
 from sqlalchemy import MetaData, Table
 
-from lcm.tables import context, conversations, ingest, large_files, ledger, messages, model_calls, projects, summaries
-from lcm.tables.context import ContextItemColumns
+from lcm.tables import (
+    compaction,
+    context,
+    conversations,
+    ingest,
+    large_files,
+    ledger,
+    messages,
+    model_calls,
+    projects,
+    summaries,
+)
+from lcm.tables.compaction import CompactionStateColumns, ProviderBreakerColumns
+from lcm.tables.context import ContextAuditColumns, ContextItemColumns
 from lcm.tables.conversations import ConversationColumns
 from lcm.tables.ingest import (
     MessageSourceColumns,
@@ -70,6 +82,9 @@ class Tables:
     redaction_counters: Table[RedactionCounterColumns]
     session_ingest_log: Table[SessionIngestColumns]
     model_calls: Table[ModelCallColumns]
+    context_audits: Table[ContextAuditColumns]
+    compaction_states: Table[CompactionStateColumns]
+    provider_breakers: Table[ProviderBreakerColumns]
 
 
 @cache
@@ -100,4 +115,7 @@ def declare(schema: str | None) -> Tables:
         redaction_counters=ingest.redaction_counters(metadata),
         session_ingest_log=ingest.session_ingest_log(metadata),
         model_calls=model_calls.model_calls(metadata),
+        context_audits=context.context_audits(metadata),
+        compaction_states=compaction.compaction_states(metadata),
+        provider_breakers=compaction.provider_breakers(metadata),
     )

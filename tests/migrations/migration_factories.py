@@ -26,6 +26,13 @@ def add_migration(assets: Assets, sql: str = ADD_COLUMN) -> str:
     return migration_id
 
 
+def keep_migrations(assets: Assets, count: int) -> None:
+    """Makes the assets those of an older lcm, which knew only the first `count` migrations."""
+    manifest = json.loads(assets.manifest.read_text())
+    manifest["sqlite"] = manifest["sqlite"][:count]
+    assets.manifest.write_text(json.dumps(manifest))
+
+
 def accept_changed_files(assets: Assets) -> None:
     """Writes the hashes of the SQL files as they are now into the manifest."""
     manifest = json.loads(assets.manifest.read_text())

@@ -36,14 +36,14 @@ def printed(config: Config) -> str:
 
 
 class TestUpgrade:
-    @pytest.mark.parametrize("revision", ["head", "heads", "0001"])
+    @pytest.mark.parametrize("revision", ["head", "heads", "0002"])
     def test_is_lcms_own_migration(self, config: Config, database: Path, revision: str) -> None:
         """Ledger and version table both know the revision, and a second run does nothing."""
         command.upgrade(config, revision)
         command.upgrade(config, revision)
 
         with closing(sqlite3.connect(database)) as connection:
-            assert read_state(connection).head == "0001"
+            assert read_state(connection).head == "0002"
             assert verify_schema(connection) == ()
 
     def test_takes_the_file_from_the_command_line(self, database: Path) -> None:
@@ -124,7 +124,7 @@ class TestReading:
         """The runner's row is what Alembic reads."""
         command.current(config)
 
-        assert printed(config) == "0001 (head)"
+        assert printed(config) == "0002 (head)"
 
     def test_heads_and_history_need_no_database(self) -> None:
         """They read the revision files only."""
@@ -132,8 +132,8 @@ class TestReading:
         command.heads(config)
         command.history(config)
 
-        assert printed(config).splitlines()[0] == "0001 (head)"
-        assert "<base> -> 0001 (head), Baseline" in printed(config)
+        assert printed(config).splitlines()[0] == "0002 (head)"
+        assert "0001 -> 0002 (head), Compaction state" in printed(config)
 
 
 class TestRevisionChain:

@@ -53,7 +53,7 @@ class TestFrozenSql:
 
     def test_a_parsed_fingerprint_equals_the_inventory_it_was_made_of(self, migrated: sqlite3.Connection) -> None:
         """Nothing is lost on the way to the file and back."""
-        expected = load_fingerprint("sqlite", "0001", find_assets())
+        expected = load_fingerprint("sqlite", "0002", find_assets())
 
         assert expected == inventory(migrated)
         assert compare_schemas(expected, inventory(migrated)) == ()

@@ -18,7 +18,7 @@ _ROW = "INSERT INTO schema_migrations VALUES ('{}', '{}', 0)"
 class TestLedgerFaults:
     def test_a_newer_schema_is_refused_plainly(self, migrated: sqlite3.Connection) -> None:
         """A database that a newer lcm wrote is neither migrated nor judged."""
-        migrated.execute(_ROW.format("0002", "a" * 64))
+        migrated.execute(_ROW.format("0003", "a" * 64))
         migrated.commit()
 
         for read in (migrate_sqlite, plan, verify_schema):
@@ -30,7 +30,7 @@ class TestLedgerFaults:
         add_migration(assets)
         add_migration(assets, "CREATE INDEX ix_machines_colour ON machines (colour);")
         migrate_sqlite(empty, assets=assets)
-        edit_ledger(empty, "DELETE FROM schema_migrations WHERE id = '0002'")
+        edit_ledger(empty, "DELETE FROM schema_migrations WHERE id = '0003'")
 
         with pytest.raises(OutOfOrder, match="The ledger has a gap or another order"):
             migrate_sqlite(empty, assets=assets)

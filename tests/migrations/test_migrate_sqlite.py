@@ -50,39 +50,39 @@ ALTER TABLE projects_new RENAME TO projects;
 class TestMigrateSqlite:
     def test_brings_an_empty_file_to_head(self, empty: sqlite3.Connection) -> None:
         """A new file has every migration, the ledger row and Alembic's version."""
-        assert migrate_sqlite(empty) == MigrationOutcome(("0001",), "0001")
+        assert migrate_sqlite(empty) == MigrationOutcome(("0001", "0002"), "0002")
 
         assert is_at_head(empty)
         assert verify_schema(empty) == ()
-        assert read_state(empty).alembic_versions == ("0001",)
+        assert read_state(empty).alembic_versions == ("0002",)
 
     def test_a_second_run_applies_nothing(self, migrated: sqlite3.Connection) -> None:
         """At head there is nothing to do and nothing is written."""
         before = migrated.total_changes
 
-        assert migrate_sqlite(migrated) == MigrationOutcome((), "0001")
+        assert migrate_sqlite(migrated) == MigrationOutcome((), "0002")
         assert migrated.total_changes == before
 
     def test_records_the_time_in_microseconds(self, empty: sqlite3.Connection) -> None:
         """`applied_at` is the clock's time, exact to the microsecond."""
         migrate_sqlite(empty, clock=lambda: datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC))
 
-        assert empty.execute("SELECT applied_at FROM schema_migrations").fetchall() == [(1767323045678901,)]
+        assert empty.execute("SELECT applied_at FROM schema_migrations").fetchall() == [(1767323045678901,)] * 2
 
     def test_does_not_mind_the_settings_of_the_connection(self, empty: sqlite3.Connection) -> None:
         """A row factory and driver-level autocommit change nothing."""
         empty.row_factory = sqlite3.Row
         empty.isolation_level = None
 
-        assert migrate_sqlite(empty).applied == ("0001",)
+        assert migrate_sqlite(empty).applied == ("0001", "0002")
         assert is_at_head(empty)
 
     def test_applies_only_what_is_pending(self, migrated: sqlite3.Connection, assets: Assets) -> None:
         """A database of an older lcm gets the newer migration, and equals a fresh one."""
         add_migration(assets)
 
-        assert [migration.id for migration in plan(migrated, assets=assets)] == ["0002"]
-        assert migrate_sqlite(migrated, assets=assets).applied == ("0002",)
+        assert [migration.id for migration in plan(migrated, assets=assets)] == ["0003"]
+        assert migrate_sqlite(migrated, assets=assets).applied == ("0003",)
         assert verify_schema(migrated, assets=assets) == ()
 
     def test_several_migrations_run_in_one_go(self, empty: sqlite3.Connection, assets: Assets) -> None:
@@ -90,7 +90,7 @@ class TestMigrateSqlite:
         add_migration(assets)
         add_migration(assets, "CREATE INDEX ix_machines_colour ON machines (colour);")
 
-        assert migrate_sqlite(empty, assets=assets) == MigrationOutcome(("0001", "0002", "0003"), "0003")
+        assert migrate_sqlite(empty, assets=assets) == MigrationOutcome(("0001", "0002", "0003", "0004"), "0004")
 
     def test_refuses_to_run_inside_a_transaction(self, empty: sqlite3.Connection) -> None:
         """The caller's own uncommitted work is not committed along."""
@@ -109,7 +109,7 @@ class TestForeignKeys:
         migrated.execute("PRAGMA foreign_keys = ON")
         add_migration(assets, _REBUILD)
 
-        assert migrate_sqlite(migrated, assets=assets).applied == ("0002",)
+        assert migrate_sqlite(migrated, assets=assets).applied == ("0003",)
         assert migrated.execute("SELECT count(*) FROM conversations").fetchone() == (1,)
         assert migrated.execute("PRAGMA foreign_keys").fetchone() == (1,)
 
@@ -133,15 +133,15 @@ class TestAllOrNothing:
         """The error names migration and statement, never the SQL; the statements before it are undone."""
         add_migration(assets)
         script = "CREATE TABLE early (a);\nCREATE TABLE early (secret_name);"
-        (assets.sql / "sqlite/0002.sql").write_text(script)
+        (assets.sql / "sqlite/0003.sql").write_text(script)
         accept_changed_files(assets)
 
         with pytest.raises(MigrationError) as caught:
             migrate_sqlite(migrated, assets=assets)
 
-        assert str(caught.value) == "Migration 0002 failed at statement 2; nothing was changed."
+        assert str(caught.value) == "Migration 0003 failed at statement 2; nothing was changed."
         assert caught.value.__cause__ is None
-        assert plan(migrated, assets=assets)[0].id == "0002"
+        assert plan(migrated, assets=assets)[0].id == "0003"
         assert verify_schema(migrated) == ()
 
     @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ migrate_sqlite(connection)
         assert killed.returncode == -signal.SIGKILL
         with closing(sqlite3.connect(database)) as connection:
             assert read_state(connection).is_empty
-            assert migrate_sqlite(connection).applied == ("0001",)
+            assert migrate_sqlite(connection).applied == ("0001", "0002")
             assert verify_schema(connection) == ()
 
     def test_an_interrupt_is_rolled_back(self, empty: sqlite3.Connection) -> None:
@@ -182,7 +182,7 @@ class TestConcurrency:
         output = sorted(process.communicate()[0].strip() for process in processes)
 
         assert [process.returncode for process in processes] == [0, 0]
-        assert output == ["('0001',)", "()"]
+        assert output == ["('0001', '0002')", "()"]
 
     def test_a_run_that_loses_the_race_for_the_lock_finds_nothing_to_do(self, database: Path) -> None:
         """What another process did between planning and locking is seen under the lock."""
@@ -224,17 +224,17 @@ class TestChangedFiles:
         add_migration(assets)
         migrated.execute("DROP INDEX ix_messages_occurred")
 
-        with pytest.raises(FingerprintMismatch, match="differs from revision 0001 in 1 places"):
+        with pytest.raises(FingerprintMismatch, match="differs from revision 0002 in 1 places"):
             migrate_sqlite(migrated, assets=assets)
-        assert plan(migrated, assets=assets)[0].id == "0002"
+        assert plan(migrated, assets=assets)[0].id == "0003"
 
     def test_a_result_that_is_not_the_fingerprint_is_undone(self, migrated: sqlite3.Connection, assets: Assets) -> None:
         """The schema is compared once more before the commit."""
         add_migration(assets)
-        pinned = assets.fingerprint("sqlite", "0002")
+        pinned = assets.fingerprint("sqlite", "0003")
         pinned.write_text(pinned.read_text().replace("machines.colour", "machines.flavour"))
 
-        with pytest.raises(FingerprintMismatch, match="differs from revision 0002 in 2 places"):
+        with pytest.raises(FingerprintMismatch, match="differs from revision 0003 in 2 places"):
             migrate_sqlite(migrated, assets=assets)
         assert verify_schema(migrated) == ()
 

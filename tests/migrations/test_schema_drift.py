@@ -170,8 +170,12 @@ class TestTampering:
     @pytest.mark.parametrize(
         ("statement", "kind", "name"),
         [
-            (f"UPDATE schema_migrations SET checksum_sha256 = '{'0' * 64}'", "changed_ledger_row", "0001"),
-            ("DELETE FROM schema_migrations", "missing_ledger_row", "0001"),
+            (
+                f"UPDATE schema_migrations SET checksum_sha256 = '{'0' * 64}' WHERE id = '0002'",
+                "changed_ledger_row",
+                "0002",
+            ),
+            ("DELETE FROM schema_migrations WHERE id = '0001'", "missing_ledger_row", "0001"),
             (f"INSERT INTO schema_migrations VALUES ('0000', '{'0' * 64}', 0)", "extra_ledger_row", "0000"),
         ],
     )
@@ -233,7 +237,7 @@ class TestBoundary:
         add_migration(assets)
 
         assert [(f.kind, f.object, f.remedy) for f in verify_schema(migrated, assets=assets)] == [
-            ("pending_migration", "0002", "Run `lcm migrate`.")
+            ("pending_migration", "0003", "Run `lcm migrate`.")
         ]
 
     @pytest.mark.parametrize("script", ["", "CREATE TABLE messages (a)"])
