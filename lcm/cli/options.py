@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 import click
@@ -45,18 +46,37 @@ class Moment(click.ParamType[datetime]):
 
 
 class WholeNumber(click.ParamType[int]):
-    """An integer from 1 to a maximum."""
+    """An integer from a minimum (1 unless told) to a maximum."""
 
     name = "N"
 
-    def __init__(self, maximum: int = MAX_SAFE_INTEGER) -> None:
+    def __init__(self, maximum: int = MAX_SAFE_INTEGER, *, minimum: int = 1) -> None:
         self._maximum = maximum
+        self._minimum = minimum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
             number = int(value)
         except ValueError:  # also of more digits than Python converts
             number = 0
-        if not 1 <= number <= self._maximum:
-            self.fail(f"give a whole number from 1 to {self._maximum}.", param, ctx)
+        if not self._minimum <= number <= self._maximum:
+            self.fail(f"give a whole number from {self._minimum} to {self._maximum}.", param, ctx)
         return number
+
+
+class Amount(click.ParamType[Decimal]):
+    """An amount of money above 0, with up to six decimals."""
+
+    name = "AMOUNT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        try:
+            amount = Decimal(value)
+        except InvalidOperation:
+            amount = Decimal(0)
+        if not amount.is_finite() or not _LEAST_AMOUNT <= amount <= _MOST_AMOUNT:
+            self.fail(f"give an amount from {_LEAST_AMOUNT} to {_MOST_AMOUNT}, such as 0.50.", param, ctx)
+        return amount
+
+
+_LEAST_AMOUNT, _MOST_AMOUNT = Decimal("0.000001"), Decimal(1_000_000)

@@ -66,26 +66,28 @@ def iter_leaf_chunks(items: Sequence[ContextItem], policy: CompactionPolicy) -> 
     """All leaf chunks outside the fresh tail, oldest first, without overlap; linear in the number of items.
 
     A chunk is contiguous raw messages in whole tool groups. It ends before a summary and before a group that would
-    exceed `leaf_chunk_tokens`; a group that is larger by itself goes alone.
+    exceed `leaf_chunk_tokens`. With fewer than `min_leaf_tokens` before it, a group that is larger by itself takes them
+    along, because alone they would not be worth a summary; what is that little and has no such group is no chunk.
     """
     tail = fresh_tail_start(items, policy)
     first, tokens = 0, 0
     for piece in _pieces(items[:tail]):
         is_summary = not items[piece.start].is_message
         added = _tokens(items[piece.start : piece.stop])
-        if first < piece.start and (is_summary or tokens + added > policy.leaf_chunk_tokens):
+        is_enough = first < piece.start and tokens >= policy.min_leaf_tokens
+        if is_enough and (is_summary or tokens + added > policy.leaf_chunk_tokens):
             yield LeafChunk(first, tuple(items[first : piece.start]))
             first, tokens = piece.start, 0
         if is_summary:
-            first = piece.stop
+            first, tokens = piece.stop, 0
         else:
             tokens += added
-    if first < tail:
+    if first < tail and tokens >= policy.min_leaf_tokens:
         yield LeafChunk(first, tuple(items[first:tail]))
 
 
 def choose_leaf_chunk(items: Sequence[ContextItem], policy: CompactionPolicy) -> LeafChunk | None:
-    """The oldest leaf chunk; None when no raw message lies outside the fresh tail."""
+    """The oldest leaf chunk; None when too little lies outside the fresh tail."""
     return next(iter_leaf_chunks(items, policy), None)
 
 
@@ -107,10 +109,11 @@ def iter_condensations(
 
 
 def choose_condensation(
-    items: Sequence[ContextItem], policy: CompactionPolicy, *, hard: bool = False
+    items: Sequence[ContextItem], policy: CompactionPolicy, *, hard: bool = False, below_depth: int | None = None
 ) -> CondenseChunk | None:
-    """The oldest condensation of the shallowest depth that has one; None when there is none."""
-    return next(iter_condensations(items, policy, hard=hard), None)
+    """The oldest condensation of the shallowest depth that has one, only of summaries less deep than `below_depth`."""
+    chunk = next(iter_condensations(items, policy, hard=hard), None)
+    return None if chunk is not None and below_depth is not None and chunk.depth >= below_depth else chunk
 
 
 def holds(items: Sequence[ContextItem], refs: Sequence[ItemRef]) -> bool:

@@ -26,13 +26,13 @@ async def run_condensed_pass(scope: PassScope, items: Sequence[ContextItem], chu
     require_sources(children, chunk)
     keys_before = source_text.keys_before_condensation(items, chunk.start, chunk.depth)
     preceding = await scope.list_summaries(keys_before)
-    written = await scope.write(_source(scope, chunk.depth + 1, children, preceding))
-    return await store_if_saving(
-        scope, chunk, _new_condensed(scope.conversation_id, chunk.depth + 1, children, written)
-    )
+    previous = source_text.previous_text(preceding)
+    written = await scope.write(condensed_source(scope, chunk.depth + 1, children, previous=previous))
+    return await store_if_saving(scope, chunk, new_condensed(scope.conversation_id, chunk.depth + 1, children, written))
 
 
-def _source(scope: PassScope, depth: int, children: Sequence[Summary], preceding: Sequence[Summary]) -> SourceText:
+def condensed_source(scope: PassScope, depth: int, children: Sequence[Summary], *, previous: str | None) -> SourceText:
+    """What the summarizer is given of these summaries; `depth` is that of the summary to be made."""
     text = source_text.condensed_text(children)
     return SourceText(
         conversation_id=scope.conversation_id,
@@ -40,13 +40,12 @@ def _source(scope: PassScope, depth: int, children: Sequence[Summary], preceding
         token_count=estimate_tokens(text),
         depth=depth,
         target_tokens=scope.policy.condensed_target_tokens,
-        previous=source_text.previous_text(preceding),
+        previous=previous,
     )
 
 
-def _new_condensed(
-    conversation_id: int, depth: int, children: Sequence[Summary], written: WrittenSummary
-) -> NewSummary:
+def new_condensed(conversation_id: int, depth: int, children: Sequence[Summary], written: WrittenSummary) -> NewSummary:
+    """The condensed summary to store: its text, and what it adds up of its children."""
     earliest_at, latest_at = source_text.time_range(children)
     return NewSummary(
         conversation_id=conversation_id,

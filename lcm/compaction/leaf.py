@@ -10,6 +10,7 @@ from lcm.compaction.passes import PassScope, require_sources, store_if_saving
 from lcm.domain.context import ContextItem
 from lcm.domain.messages import Message
 from lcm.domain.summaries import NewSummary, Summary, SummaryKind
+from lcm.large_files.shown import with_file_summaries
 from lcm.summarizer.contract import SourceText, WrittenSummary
 from lcm.tokens import estimate_tokens
 
@@ -26,11 +27,14 @@ async def run_leaf_pass(scope: PassScope, items: Sequence[ContextItem], chunk: L
     messages = await scope.project.conversations.list_messages_by_id(chunk.message_ids)
     require_sources(messages, chunk)
     preceding = await scope.list_summaries(source_text.keys_before_leaf(items, chunk.start))
-    written = await scope.write(_source(scope, messages, preceding))
-    return await store_if_saving(scope, chunk, _new_leaf(scope.conversation_id, messages, written))
+    previous = source_text.previous_text(preceding) or scope.seed
+    shown = await with_file_summaries(scope.project.large_files, messages)
+    written = await scope.write(leaf_source(scope, shown, previous=previous))
+    return await store_if_saving(scope, chunk, new_leaf(scope.conversation_id, messages, written))
 
 
-def _source(scope: PassScope, messages: Sequence[Message], preceding: Sequence[Summary]) -> SourceText:
+def leaf_source(scope: PassScope, messages: Sequence[Message], *, previous: str | None) -> SourceText:
+    """What the summarizer is given of these messages."""
     text = source_text.leaf_text(messages, max_tokens=scope.policy.max_source_tokens)
     return SourceText(
         conversation_id=scope.conversation_id,
@@ -38,11 +42,12 @@ def _source(scope: PassScope, messages: Sequence[Message], preceding: Sequence[S
         token_count=estimate_tokens(text),
         depth=0,
         target_tokens=scope.policy.leaf_target_tokens,
-        previous=source_text.previous_text(preceding),
+        previous=previous,
     )
 
 
-def _new_leaf(conversation_id: int, messages: Sequence[Message], written: WrittenSummary) -> NewSummary:
+def new_leaf(conversation_id: int, messages: Sequence[Message], written: WrittenSummary) -> NewSummary:
+    """The leaf to store: its text, and what it says about its sources."""
     return NewSummary(
         conversation_id=conversation_id,
         kind=SummaryKind.LEAF,

@@ -24,6 +24,7 @@ class PassScope:
     """What every pass over one conversation works with.
 
     Attributes:
+        seed: what the first leaf continues when no summary precedes it.
         known: summaries of the context that were read or stored already; they never change while they are in it.
     """
 
@@ -33,6 +34,7 @@ class PassScope:
     policy: CompactionPolicy
     scrub: Callable[[str], str]
     meter: CallMeter
+    seed: str | None = None
     known: dict[uuid.UUID, Summary] = field(default_factory=dict)
 
     async def write(self, source: SourceText) -> WrittenSummary:

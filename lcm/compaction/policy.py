@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 from lcm.settings.model import Settings
+from lcm.summarizer.levels import LEAST_LEAF_TARGET
 
 #: Raw messages that a compaction asked for by hand leaves alone.
 MANUAL_FRESH_TAIL: Final = 8
@@ -75,6 +77,12 @@ class CompactionPolicy:
     def condensation_min_tokens(self) -> int:
         """Fewest tokens of summaries that are worth condensing."""
         return max(self.condensed_target_tokens, int(_LEAST_SHARE_OF_CHUNK * self.leaf_chunk_tokens))
+
+    @property
+    def min_leaf_tokens(self) -> int:
+        """Fewest tokens of messages that are worth a leaf: with fewer, the shortest summary asked for saves nothing."""
+        shortest = min(LEAST_LEAF_TARGET, self.leaf_target_tokens)
+        return ceil(shortest / (1 - self.min_saving)) if self.min_saving < 1 else shortest
 
     @property
     def max_source_tokens(self) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
 from lcm.composition.build import OpenProjects
-from lcm.composition.peek import find_root
+from lcm.composition.peek import find_owner, find_root, list_databases
 from lcm.errors import InvalidInput, NotFound, StorageError
 from lcm.identity.project import project_root
 from lcm.settings.model import Settings
 from lcm.storage.contracts.project import ProjectStorage
 
 ALL = "all"
+_UNREADABLE = "The project database cannot be read; see what is wrong with `lcm verify-schema --project all`."
 
 
 async def select_projects(
@@ -33,6 +35,36 @@ async def select_projects(
             f"Nothing is stored for {where} yet; run `lcm import`, or name a project with --project (all: every one)."
         )
     return [project]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A project that could not be opened, and why in one line; `name` is its folder, or that of its database."""
+
+    name: str
+    message: str
+
+
+async def select_readable(
+    projects: OpenProjects, settings: Settings, selector: str | None, *, cwd: Path
+) -> tuple[list[ProjectStorage], list[Unreadable]]:
+    """Like `select_projects`, but of all projects those that cannot be opened are told instead of ending the work."""
+    if selector != ALL:
+        return await select_projects(projects, settings, selector, cwd=cwd), []
+    found: list[ProjectStorage] = []
+    failed: list[Unreadable] = []
+    for path in list_databases(settings):
+        owner = find_owner(path)
+        if owner is None:
+            failed.append(Unreadable(path.parent.name, _UNREADABLE))
+            continue
+        try:
+            project = await projects.find(owner.root)
+        except StorageError as error:
+            failed.append(Unreadable(owner.root, str(error)))
+        else:
+            found += [project] if project is not None else []
+    return found, failed
 
 
 def select_root(settings: Settings, selector: str | None, *, cwd: Path) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lcm.clock import Clock, utc_now
-from lcm.compaction.chunks import fresh_tail_start
+from lcm.compaction.incremental import compact_incrementally, is_leaf_pass_due
 from lcm.compaction.policy import CompactionPolicy
+from lcm.compaction.result import CompactionResult
+from lcm.compaction.run import Compactor
 from lcm.domain.conversations import Conversation
 from lcm.domain.ingest import IngestCounts, Source
 from lcm.domain.records import MessageRecord, Thread
@@ -16,10 +18,13 @@ from lcm.engine.importing import FileReport, Importer, ProjectAccess
 from lcm.engine.routing import locator_of
 from lcm.engine.serial import SessionLocks
 from lcm.engine.writer import Batch, Writer, conversation_keys_of
-from lcm.errors import IdentityConflict
+from lcm.errors import IdentityConflict, LcmError
+from lcm.log import get_logger
 from lcm.settings.model import Settings
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.transcripts.reading import read_head
+
+log = get_logger(__name__)
 
 #: The client of messages that a program gives itself.
 API_CLIENT = "api"
@@ -66,6 +71,7 @@ class Engine:
         self._importer = Importer(access, root=None if routes_transcripts else root)
         self._clock = clock
         self._locks = SessionLocks()
+        self._compactions = SessionLocks()
 
     async def bootstrap(self, path: Path, client: str) -> FileReport:
         """Bring a transcript's messages into the store and mark its conversations as bootstrapped.
@@ -126,6 +132,33 @@ class Engine:
             due = [await self._is_leaf_pass_due(project, conversation) for project, conversation in found]
         return TurnReport(report, any(due))
 
+    async def compact_after_turn(
+        self, turn: TurnReport, make_compactor: Callable[[ProjectStorage], Compactor]
+    ) -> list[CompactionResult]:
+        """Incremental compaction of the conversations of a turn that are due; the others are left alone.
+
+        Best effort: what fails is logged and costs nothing that is stored. Compactions of one session wait for each
+        other. Ingest does not wait for them, since a model may take minutes: a range is replaced only while it holds
+        what was summarized, so messages that arrive meanwhile are safe.
+        """
+        results = []
+        for project, conversation in await self._conversations_of(turn.report):
+            if not await self._is_leaf_pass_due(project, conversation):
+                continue
+            async with self._compactions.hold(conversation.session_id):
+                try:
+                    result = await compact_incrementally(
+                        make_compactor(project),
+                        project,
+                        conversation.conversation_id,
+                        max_depth=self._settings.compaction.incremental_max_depth,
+                    )
+                except LcmError as error:
+                    log.warning("compaction_failed", conversation_id=conversation.conversation_id, error=error.code)
+                else:
+                    results.append(result)
+        return results
+
     async def _write(
         self, writer: Writer, source: Source, session_id: str, records: Sequence[MessageRecord], *, is_from_start: bool
     ) -> IngestCounts:
@@ -152,10 +185,8 @@ class Engine:
     async def _is_leaf_pass_due(self, project: ProjectStorage, conversation: Conversation) -> bool:
         if self._settings.compaction.autocompact_disabled:
             return False
-        policy = CompactionPolicy.automatic(self._settings)
         items = await project.context.list_items(conversation.conversation_id)
-        evictable = items[: fresh_tail_start(items, policy)]
-        return sum(item.token_count for item in evictable if item.is_message) >= policy.leaf_chunk_tokens
+        return is_leaf_pass_due(items, CompactionPolicy.automatic(self._settings))
 
 
 def _session_of(path: Path, client: str) -> str:

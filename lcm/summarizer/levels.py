@@ -8,7 +8,10 @@ from lcm.summarizer.contract import SourceText
 #: Most tokens of the deterministic fallback.
 FALLBACK_TOKENS = 512
 
-_LEAF_LEAST = {EscalationLevel.NORMAL: 192, EscalationLevel.AGGRESSIVE: 96}
+#: Fewest tokens that a leaf is asked to have at the normal level, unless configured lower.
+LEAST_LEAF_TARGET = 192
+
+_LEAF_LEAST = {EscalationLevel.NORMAL: LEAST_LEAF_TARGET, EscalationLevel.AGGRESSIVE: 96}
 _LEAF_SHARE = {EscalationLevel.NORMAL: 0.35, EscalationLevel.AGGRESSIVE: 0.20}
 _CONDENSED_LEAST = {EscalationLevel.NORMAL: 512, EscalationLevel.AGGRESSIVE: 256}
 #: A condensed summary that keeps more of its sources than this is not worth its call.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable
 
-from lcm.domain.context import ItemRef
+from lcm.domain.compaction_state import CompactionMode, CompactionState
+from lcm.domain.context import AuditAction, ItemRef
 from lcm.domain.ingest import Checkpoint
 from lcm.domain.large_files import NewLargeFile
 from lcm.domain.messages import Exclusion, Role
@@ -19,6 +20,7 @@ _KEY = uuid.UUID("01890000-0000-7000-8000-00000000beef")
 _DIGEST = b"d" * 32
 _FILE = NewLargeFile("file_1", 1, 1, _DIGEST, "files/file_1")
 _CALL = CallReservation(1, "leaf", "fake/model", "normal", 0, 1)
+_STATE = CompactionState(1, CompactionMode.SWEEP, 0, _DIGEST, "done", None, START)
 _WORDS = MatchQuery(words=("hello",))
 _ALL = SearchFilters()
 
@@ -53,6 +55,8 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "summaries.insert_summary": lambda r: r.summaries.insert_summary(make_summary(1)),
     "summaries.link_messages": lambda r: r.summaries.link_messages(_KEY, [1]),
     "summaries.link_children": lambda r: r.summaries.link_children(_KEY, [_KEY]),
+    "summaries.supersede": lambda r: r.summaries.supersede(_KEY, make_summary(1)),
+    "summaries.list_fallbacks": lambda r: r.summaries.list_fallbacks(1),
     "summaries.get_summary": lambda r: r.summaries.get_summary("sum_0"),
     "summaries.list_by_key": lambda r: r.summaries.list_by_key([_KEY]),
     "summaries.find_by_prefix": lambda r: r.summaries.find_by_prefix("sum_"),
@@ -74,10 +78,17 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "context.find_furthest": lambda r: r.context.find_furthest(1, [1]),
     "context.replace_range": lambda r: r.context.replace_range(1, [ItemRef(message_id=1)], _KEY),
     "context.exclude_messages": lambda r: r.context.exclude_messages(1, [1], Exclusion.META),
+    "context.restore_messages": lambda r: r.context.restore_messages(1, None, [1]),
+    "context_audits.note": lambda r: r.context_audits.note(1, [1], AuditAction.EXCLUDE, "why"),
+    "context_audits.list_audits": lambda r: r.context_audits.list_audits(),
+    "context_audits.list_taken_out": lambda r: r.context_audits.list_taken_out(1),
+    "context_audits.list_neighbours": lambda r: r.context_audits.list_neighbours(1, [1]),
     "context.copy_base": lambda r: r.context.copy_base(1, 1, 1),
     "large_files.insert_file": lambda r: r.large_files.insert_file(_FILE),
     "large_files.get_file": lambda r: r.large_files.get_file("file_1"),
     "large_files.list_files": lambda r: r.large_files.list_files(),
+    "large_files.list_by_id": lambda r: r.large_files.list_by_id(["file_1"]),
+    "large_files.find_by_prefix": lambda r: r.large_files.find_by_prefix("file_"),
     "lexical_search.match_messages": lambda r: r.lexical_search.match_messages(_WORDS, _ALL, limit=1),
     "lexical_search.match_summaries": lambda r: r.lexical_search.match_summaries(_WORDS, _ALL, limit=1),
     "lexical_search.scan_messages": lambda r: r.lexical_search.scan_messages(["x"], _ALL, before_id=None, limit=1),
@@ -100,6 +111,9 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "model_calls.reserve": lambda r: r.model_calls.reserve(_CALL),
     "model_calls.finish": lambda r: r.model_calls.finish(_KEY, CallOutcome(CallStatus.FAILED)),
     "model_calls.list_calls": lambda r: r.model_calls.list_calls(),
+    "compaction_states.find": lambda r: r.compaction_states.find(1, CompactionMode.SWEEP),
+    "compaction_states.list_states": lambda r: r.compaction_states.list_states(CompactionMode.SWEEP),
+    "compaction_states.note": lambda r: r.compaction_states.note(_STATE),
     "integrity.list_conversations": lambda r: r.integrity.list_conversations(),
     "integrity.list_messages": lambda r: r.integrity.list_messages(1, limit=1),
     "integrity.list_summaries": lambda r: r.integrity.list_summaries(limit=1),

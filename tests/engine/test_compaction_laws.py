@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lcm.assembly.assembler import assemble
-from lcm.compaction.chunks import fresh_tail_start
+from lcm.compaction.chunks import fresh_tail_start, iter_leaf_chunks
 from lcm.compaction.policy import CompactionPolicy
 from lcm.compaction.result import CompactionResult, StopReason
+from lcm.compaction.run import Compactor
 from lcm.compaction.sweep import sweep_conversation
 from lcm.domain.context import ContextItem
 from lcm.domain.messages import MessagePart, NewMessage, PartType
@@ -93,7 +94,7 @@ def _tool(part_type: PartType, call_id: str, step: Step, api_message_id: str | N
 
 
 async def sweep(project: ProjectStorage, conversation_id: int, policy: CompactionPolicy) -> CompactionResult:
-    return await sweep_conversation(project, conversation_id, summarizer=FakeSummarizer(), policy=policy, scrub=str)
+    return await sweep_conversation(Compactor(FakeSummarizer(), policy, str), project, conversation_id)
 
 
 async def add(project: ProjectStorage, conversation_id: int, messages: Sequence[NewMessage]) -> list[int]:
@@ -119,7 +120,7 @@ async def require_law(
     assert result.tokens_after == sum(item.token_count for item in after)
     assert result.tokens_after <= result.tokens_before
     if result.stop_reason is StopReason.DONE and result.passes == result.summaries_created:
-        assert not any(item.is_message for item in after[: len(after) - len(tail)])
+        assert not list(iter_leaf_chunks(after, policy))
     await require_true_figures(project, conversation_id)
     return after
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from lcm.assembly.assembler import assemble
+from lcm.compaction.run import Compactor
 from lcm.compaction.sweep import sweep_conversation
 from lcm.domain.context import ItemRef
 from lcm.domain.conversations import Conversation, NewConversation, Relation
@@ -35,7 +36,7 @@ class State:
 
 
 async def compact(project: ProjectStorage, conversation_id: int) -> None:
-    result = await sweep_conversation(project, conversation_id, summarizer=FakeSummarizer(), policy=SMALL, scrub=str)
+    result = await sweep_conversation(Compactor(FakeSummarizer(), SMALL, str), project, conversation_id)
     assert result.summaries_created > 0
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from lcm.compaction.policy import CompactionPolicy
 from lcm.compaction.result import StopReason
+from lcm.compaction.run import Compactor
 from lcm.compaction.sweep import sweep_conversation
 from lcm.settings.load import load_settings
 from lcm.storage.contracts.project import ProjectStorage
@@ -163,17 +164,9 @@ class TestTogether:
             server.answer(answers_two(server))
             settings = load_settings(environ=home.with_model(server).environment)
             async with opened(home.home) as project:
-                sweeps = [
-                    sweep_conversation(
-                        project,
-                        1,
-                        summarizer=choose_summarizer(settings),
-                        policy=CompactionPolicy.manual(settings),
-                        scrub=str,
-                    )
-                    for _ in range(2)
-                ]
-                results = await asyncio.gather(*sweeps)
+                policy = CompactionPolicy.manual(settings)
+                compactors = [Compactor(choose_summarizer(settings), policy, str) for _ in range(2)]
+                results = await asyncio.gather(*(sweep_conversation(each, project, 1) for each in compactors))
 
                 assert {result.stop_reason for result in results} <= {StopReason.DONE, StopReason.CONTEXT_CHANGED}
                 assert await require_whole(project) == sum(result.summaries_created for result in results)

@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
 
 import click
 
 from lcm.cli import exit_codes
-from lcm.cli.options import json_option, project_option
-from lcm.cli.output import print_json, say, shown_count, write
-from lcm.cli.progress import progress
-from lcm.cli.projects import by_project, print_project
-from lcm.cli.running import Session, run, session
-from lcm.cli.tables import Column, print_table
+from lcm.cli.compaction_output import CompactionReport, Planned, print_plans, print_report
+from lcm.cli.options import Amount, WholeNumber, json_option, project_option
+from lcm.cli.output import say, shown_count
+from lcm.cli.progress import Watched, watched
+from lcm.cli.running import Session, current_folder, run, session
+from lcm.clock import utc_now
+from lcm.compaction.batch import ends_batch
+from lcm.compaction.limits import RunLimits
 from lcm.compaction.policy import CompactionPolicy
-from lcm.compaction.result import CompactionResult, StopReason, SweepPlan
-from lcm.compaction.sweep import plan_sweep, sweep_conversation
+from lcm.compaction.run import Compactor
 from lcm.composition.build import build_scrubber
 from lcm.composition.lookup import find_in_one
+from lcm.composition.selection import select_readable
+from lcm.engine.compacting import CompactionOrder, Task, compact_project, find_work
 from lcm.errors import SummarizerUnavailable, UnknownConversation
 from lcm.retrieval.identify import resolve_conversation
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.summarizer.choose import choose_summarizer
+from lcm.summarizer.contract import Summarizer
 
-_FAILED = frozenset({StopReason.SUMMARIZER_UNAVAILABLE})
-Work = tuple[ProjectStorage, int]
-Swept = tuple[ProjectStorage, CompactionResult]
+_MAX_CONCURRENCY = 32
+_MOST_SECONDS = 604_800
+_MICROS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A project with the conversations that were named in it; None is all of them."""
+
+    project: ProjectStorage
+    conversation_ids: tuple[int, ...] | None = None
 
 
 @click.command("compact")
 @click.option("--conversation", metavar="ID", help="One conversation, by id, key or session.")
 @click.option("--session", "session_id", metavar="ID", help="Every conversation of one session.")
 @click.option("--all", "is_all", is_flag=True, help="Every conversation of the project (the default).")
+@click.option(
+    "--until-under", "target", type=WholeNumber(), help="Compact harder, until a context has fewer tokens than this."
+)
+@click.option("--replay", is_flag=True, help="From the oldest conversation on, each continuing the summary before.")
+@click.option("--repair", is_flag=True, help="Write summaries again that are only a truncation of their source.")
+@click.option("--min-tokens", type=WholeNumber(), help="Leave conversations with a smaller context alone.")
+@click.option(
+    "--max-concurrency", type=WholeNumber(_MAX_CONCURRENCY), default=1, help="Most conversations at once; 1 by default."
+)
+@click.option("--timeout", type=WholeNumber(_MOST_SECONDS), help="Begin no pass after so many seconds.")
+@click.option("--max-passes", type=WholeNumber(), help="Most passes of the whole run.")
+@click.option("--max-tokens", type=WholeNumber(), help="Begin no pass once models read and wrote so many tokens.")
+@click.option("--max-cost", type=Amount(), help="Begin no pass once model calls cost so much, in US dollars.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be compacted; call no model and write nothing.")
 @project_option
 @json_option
@@ -40,194 +67,154 @@ def command(
     conversation: str | None,
     session_id: str | None,
     is_all: bool,
+    target: int | None,
+    replay: bool,
+    repair: bool,
+    min_tokens: int | None,
+    max_concurrency: int,
+    timeout: int | None,
+    max_passes: int | None,
+    max_tokens: int | None,
+    max_cost: Decimal | None,
     dry_run: bool,
     selector: str | None,
     as_json: bool,
 ) -> None:
     """Compact old messages into summaries, as far as the rules allow.
 
-    The newest messages stay as they are. Nothing is deleted: every summary opens again with `lcm expand`.
+    The newest messages stay as they are. Nothing is deleted: every summary opens again with `lcm expand`. A run that
+    was interrupted, or that met a limit, goes on where it stopped when the command is given again.
     """
     if sum(map(bool, (conversation, session_id, is_all))) > 1:
         raise click.UsageError("Give one of --conversation, --session and --all.")
+    if sum(map(bool, (target, replay, repair))) > 1:
+        raise click.UsageError("Give one of --until-under, --replay and --repair.")
+    if replay and (conversation or session_id):
+        raise click.UsageError("--replay goes through whole projects; leave --conversation and --session away.")
+    order = CompactionOrder(
+        task=_task(target, replay=replay, repair=repair),
+        target_tokens=target or 0,
+        min_tokens=min_tokens or 0,
+        max_concurrency=max_concurrency,
+    )
+    limits = RunLimits(
+        max_passes=max_passes,
+        deadline=utc_now() + timedelta(seconds=timeout) if timeout else None,
+        max_tokens=max_tokens,
+        max_cost_micros=int(max_cost * _MICROS) if max_cost is not None else None,
+    )
 
     async def work() -> int:
         async with session() as current:
-            chosen = await _choose(current, selector, conversation, session_id)
+            report = CompactionReport()
+            chosen = await _choose(current, selector, conversation, session_id, report)
+            compaction = _Compaction(current, order, limits, report)
             if dry_run:
-                policy = CompactionPolicy.manual(current.settings)
-                plans = [(project, await plan_sweep(project, each, policy)) for project, each in chosen]
-                _print_plans(plans, as_json=as_json)
-                return exit_codes.DONE
-            results = await _sweep_all(current, chosen)
-        _print_results(results, as_json=as_json)
-        return _tell_failure(results, len(chosen))
+                print_plans(await compaction.plan(chosen), as_json=as_json)
+            else:
+                with watched("compacting") as bar:
+                    await compaction.run(chosen, bar)
+                print_report(report, as_json=as_json)
+        return _tell_failures(report)
 
     run(work)
 
 
+def _task(target: int | None, *, replay: bool, repair: bool) -> Task:
+    if target is not None:
+        return Task.UNTIL_UNDER
+    if replay:
+        return Task.REPLAY
+    return Task.REPAIR if repair else Task.SWEEP
+
+
 async def _choose(
-    current: Session, selector: str | None, conversation: str | None, session_id: str | None
-) -> list[Work]:
+    current: Session, selector: str | None, conversation: str | None, session_id: str | None, report: CompactionReport
+) -> list[_Chosen]:
+    if conversation is None and session_id is None:
+        projects, report.unreadable = await select_readable(
+            current.projects, current.settings, selector, cwd=current_folder()
+        )
+        return [_Chosen(project) for project in projects]
     projects = await current.select(selector)
-    if conversation is not None:
-        project, found = await find_in_one(projects, lambda each: resolve_conversation(each, conversation))
-        return [(project, found.conversation_id)]
     if session_id is not None:
         return await _of_session(projects, session_id)
-    return [
-        (project, each.conversation_id)
-        for project in projects
-        for each in await project.conversations.list_conversations()
-    ]
+    project, found = await find_in_one(projects, lambda each: resolve_conversation(each, conversation or ""))
+    return [_Chosen(project, (found.conversation_id,))]
 
 
-async def _of_session(projects: Sequence[ProjectStorage], session_id: str) -> list[Work]:
+async def _of_session(projects: Sequence[ProjectStorage], session_id: str) -> list[_Chosen]:
     """Every segment of the session in every project; a unique beginning of its id will do."""
-    chosen = [
-        (project, each.conversation_id)
-        for project in projects
-        for each in await project.conversations.list_of_session(session_id)
-    ]
+    listed = [(project, await project.conversations.list_of_session(session_id)) for project in projects]
+    chosen = [_Chosen(project, tuple(each.conversation_id for each in found)) for project, found in listed if found]
     if chosen:
         return chosen
     project, found = await find_in_one(projects, lambda each: resolve_conversation(each, session_id))
     if not found.session_id.startswith(session_id):
         raise UnknownConversation
-    listed = await project.conversations.list_of_session(found.session_id)
-    return [(project, each.conversation_id) for each in listed]
+    segments = await project.conversations.list_of_session(found.session_id)
+    return [_Chosen(project, tuple(each.conversation_id for each in segments))]
 
 
-async def _sweep_all(current: Session, chosen: list[Work]) -> list[Swept]:
-    summarizer = choose_summarizer(current.settings)
-    policy = CompactionPolicy.manual(current.settings)
-    results = []
-    for project, conversation_id in progress(chosen, "compacting"):
-        scrubber = build_scrubber(current.settings, project.root)
-        result = await sweep_conversation(
-            project,
-            conversation_id,
-            summarizer=summarizer,
-            policy=policy,
-            scrub=lambda text, scrubber=scrubber: scrubber.scrub(text).text,  # type: ignore[misc]
+class _Compaction:
+    """One run over the chosen projects, with limits that all of them share."""
+
+    def __init__(self, current: Session, order: CompactionOrder, limits: RunLimits, report: CompactionReport) -> None:
+        self._current = current
+        self._order = order
+        self._limits = limits
+        self._report = report
+        self._policy = _policy(current, order)
+
+    async def plan(self, chosen: Sequence[_Chosen]) -> list[Planned]:
+        summarizer = choose_summarizer(self._current.settings)
+        return [
+            (each.project, candidate)
+            for each in chosen
+            for candidate in await find_work(each.project, self._compactor(each, summarizer), self._order_of(each))
+        ]
+
+    async def run(self, chosen: Sequence[_Chosen], bar: Watched) -> None:
+        summarizer = choose_summarizer(self._current.settings)
+        is_over = False
+        for each in chosen:
+            compactor, order = self._compactor(each, summarizer), self._order_of(each)
+            candidates = await find_work(each.project, compactor, order)
+            bar.expect(sum(candidate.is_due for candidate in candidates))
+            if is_over:
+                results = [candidate.not_tried for candidate in candidates]
+            else:
+                results = await compact_project(
+                    each.project, compactor, order, candidates, finished=lambda _result: bar.advance()
+                )
+            is_over = is_over or any(ends_batch(result, compactor) for result in results)
+            self._report.results += [(each.project, result) for result in results]
+
+    def _compactor(self, chosen: _Chosen, summarizer: Summarizer) -> Compactor:
+        scrubber = build_scrubber(self._current.settings, chosen.project.root)
+        return Compactor(summarizer, self._policy, lambda text: scrubber.scrub(text).text, limits=self._limits)
+
+    def _order_of(self, chosen: _Chosen) -> CompactionOrder:
+        return replace(
+            self._order,
+            conversation_ids=chosen.conversation_ids,
+            max_rounds=self._current.settings.compaction.max_rounds,
         )
-        results.append((project, result))
-        if result.stop_reason in _FAILED:
-            break  # the next conversation would meet the same provider
-    return results
 
 
-def _tell_failure(results: list[Swept], chosen: int) -> int:
-    """A failed provider ends the run: one line says why and what is left."""
-    failed = [each for _, each in results if each.stop_reason in _FAILED]
-    if not failed:
-        return exit_codes.DONE
-    left = chosen - len(results)
-    rest = f" {shown_count(left, 'conversation')} not tried." if left else ""
-    say(f"lcm: {failed[0].message or SummarizerUnavailable.default_message}{rest}")
-    return exit_codes.FAILURE
+def _policy(current: Session, order: CompactionOrder) -> CompactionPolicy:
+    """Until under a target, compaction stands in for an automatic one and keeps its fresh tail."""
+    if order.task is Task.UNTIL_UNDER:
+        return CompactionPolicy.automatic(current.settings)
+    return CompactionPolicy.manual(current.settings)
 
 
-def result_json(project: ProjectStorage, result: CompactionResult) -> dict[str, Any]:
-    return {
-        "conversation_id": result.conversation_id,
-        "project_id": project.project_id,
-        "action_taken": result.action_taken,
-        "stop_reason": result.stop_reason,
-        "summaries_created": result.summaries_created,
-        "passes": result.passes,
-        "tokens_before": result.tokens_before,
-        "tokens_after": result.tokens_after,
-        "model_calls": result.model_calls,
-        "cost": result.cost_micros,
-        "message": result.message,
-    }
-
-
-def _print_results(results: list[Swept], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"conversations": [result_json(project, result) for project, result in results]})
-        return
-    worked = [(project, each) for project, each in results if each.stop_reason is not StopReason.NOTHING_TO_COMPACT]
-    for project, group in by_project(worked):
-        _print_heading(project, results)
-        print_table(_RESULT_COLUMNS, [_result_row(each) for each in group])
-    idle = len(results) - len(worked)
-    if idle:
-        write(f"{shown_count(idle, 'conversation')} with nothing to compact.")
-    if not results:
-        write("No conversations yet; `lcm import` brings them in.")
-
-
-_RESULT_COLUMNS = (
-    Column("id"),
-    Column("result"),
-    Column("summaries", is_number=True),
-    Column("passes", is_number=True, drop=1),
-    Column("tokens before", is_number=True),
-    Column("tokens after", is_number=True),
-    Column("model calls", is_number=True, drop=2),
-)
-
-
-def _result_row(result: CompactionResult) -> list[object]:
-    return [
-        str(result.conversation_id),
-        result.stop_reason.value.replace("_", " "),
-        result.summaries_created,
-        result.passes,
-        result.tokens_before,
-        result.tokens_after,
-        result.model_calls,
-    ]
-
-
-def _print_plans(plans: list[tuple[ProjectStorage, SweepPlan]], *, as_json: bool) -> None:
-    if as_json:
-        shown = [{"project_id": project.project_id, **_plan_json(plan)} for project, plan in plans]
-        print_json({"dry_run": True, "conversations": shown})
-        return
-    due = [(project, plan) for project, plan in plans if not plan.is_empty]
-    for project, group in by_project(due):
-        _print_heading(project, plans)
-        print_table(_PLAN_COLUMNS, [_plan_row(plan) for plan in group])
-    if len(due) < len(plans) or not plans:
-        write(f"{shown_count(len(plans) - len(due), 'conversation')} with nothing to compact.")
-
-
-_PLAN_COLUMNS = (
-    Column("id"),
-    Column("context tokens", is_number=True),
-    Column("leaf chunks", is_number=True),
-    Column("messages", is_number=True),
-    Column("tokens", is_number=True),
-    Column("condensations", is_number=True),
-)
-
-
-def _plan_row(plan: SweepPlan) -> list[object]:
-    return [
-        str(plan.conversation_id),
-        plan.context_tokens,
-        plan.leaf_chunks,
-        plan.leaf_messages,
-        plan.leaf_tokens,
-        plan.condensations,
-    ]
-
-
-def _print_heading(project: ProjectStorage, listed: Sequence[tuple[ProjectStorage, object]]) -> None:
-    if len({each.project_id for each, _ in listed}) > 1:
-        print_project(project)
-
-
-def _plan_json(plan: SweepPlan) -> dict[str, Any]:
-    return {
-        "conversation_id": plan.conversation_id,
-        "context_tokens": plan.context_tokens,
-        "leaf_chunks": plan.leaf_chunks,
-        "leaf_messages": plan.leaf_messages,
-        "leaf_tokens": plan.leaf_tokens,
-        "condensations": plan.condensations,
-        "condensation_tokens": plan.condensation_tokens,
-    }
+def _tell_failures(report: CompactionReport) -> int:
+    """One line says what failed first and what is left; another one what could not be opened."""
+    failures = report.failures
+    if failures:
+        rest = f" {shown_count(report.not_tried, 'conversation')} not tried." if report.not_tried else ""
+        say(f"lcm: {failures[0].message or SummarizerUnavailable.default_message}{rest}")
+    for project in report.unreadable:
+        say(f"lcm: {project.name}: {project.message}")
+    return exit_codes.FAILURE if failures or report.unreadable else exit_codes.DONE

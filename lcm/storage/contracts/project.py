@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from lcm.storage.contracts.capabilities import Capabilities
+from lcm.storage.contracts.compaction_states import CompactionStateRepository
 from lcm.storage.contracts.context import ContextRepository
+from lcm.storage.contracts.context_audits import ContextAuditRepository
 from lcm.storage.contracts.conversations import ConversationRepository
 from lcm.storage.contracts.coordination import CoordinationRepository
 from lcm.storage.contracts.health import Health
@@ -31,6 +33,8 @@ class Repositories(Protocol):
     @property
     def context(self) -> ContextRepository: ...
     @property
+    def context_audits(self) -> ContextAuditRepository: ...
+    @property
     def large_files(self) -> LargeFileRepository: ...
     @property
     def lexical_search(self) -> LexicalSearchRepository: ...
@@ -42,6 +46,8 @@ class Repositories(Protocol):
     def ingest(self) -> IngestRepository: ...
     @property
     def model_calls(self) -> ModelCallRepository: ...
+    @property
+    def compaction_states(self) -> CompactionStateRepository: ...
     @property
     def integrity(self) -> IntegrityRepository: ...
 

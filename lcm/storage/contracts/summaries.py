@@ -36,6 +36,22 @@ class SummaryRepository(Protocol):
         """
         ...
 
+    async def supersede(self, summary_key: uuid.UUID, new: NewSummary) -> Summary:
+        """Put a new node over the same sources in the place of a summary, and return it.
+
+        It takes over the links, the place below an upper summary and in every context that shows the old one; sums
+        above are corrected. The old node stays, without a place, and names its successor.
+
+        Raises:
+            UnknownSummary; InvalidInput: another conversation, depth, time range, files or counts of sources.
+            IdentityConflict: it was superseded already.
+        """
+        ...
+
+    async def list_fallbacks(self, conversation_id: int) -> list[Summary]:
+        """Summaries in use whose text is a truncation of their source, the least deep first, then by insertion."""
+        ...
+
     async def get_summary(self, summary_id: str) -> Summary:
         """Raises `UnknownSummary`."""
         ...

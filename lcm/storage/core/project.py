@@ -12,7 +12,9 @@ from lcm.clock import Clock
 from lcm.storage.contracts.capabilities import Capabilities
 from lcm.storage.contracts.lexical_search import LexicalSearchRepository
 from lcm.storage.contracts.project import Repositories
+from lcm.storage.core.compaction_states import CoreCompactionStateRepository
 from lcm.storage.core.context import CoreContextRepository
+from lcm.storage.core.context_audits import CoreContextAuditRepository
 from lcm.storage.core.conversations import CoreConversationRepository
 from lcm.storage.core.coordination import CoreCoordinationRepository
 from lcm.storage.core.ingest import CoreIngestRepository
@@ -31,12 +33,14 @@ class CoreRepositories:
     conversations: CoreConversationRepository
     summaries: CoreSummaryRepository
     context: CoreContextRepository
+    context_audits: CoreContextAuditRepository
     large_files: CoreLargeFileRepository
     lexical_search: LexicalSearchRepository
     redaction_admin: CoreRedactionAdminRepository
     coordination: CoreCoordinationRepository
     ingest: CoreIngestRepository
     model_calls: CoreModelCallRepository
+    compaction_states: CoreCompactionStateRepository
     integrity: CoreIntegrityRepository
 
 
@@ -56,12 +60,14 @@ class RepositoryMaker:
             conversations=CoreConversationRepository(executor, self.clock),
             summaries=CoreSummaryRepository(executor, self.clock),
             context=CoreContextRepository(executor, self.clock),
+            context_audits=CoreContextAuditRepository(executor, self.clock),
             large_files=CoreLargeFileRepository(executor, self.clock),
             lexical_search=self.make_lexical_search(executor, self.clock),
             redaction_admin=CoreRedactionAdminRepository(executor, self.clock),
             coordination=CoreCoordinationRepository(executor, self.clock),
             ingest=CoreIngestRepository(executor, self.clock, self.machine_id),
             model_calls=CoreModelCallRepository(executor, self.clock),
+            compaction_states=CoreCompactionStateRepository(executor),
             integrity=CoreIntegrityRepository(executor),
         )
 
@@ -114,6 +120,10 @@ class CoreProject:
         return self._repositories.context
 
     @property
+    def context_audits(self) -> CoreContextAuditRepository:
+        return self._repositories.context_audits
+
+    @property
     def large_files(self) -> CoreLargeFileRepository:
         return self._repositories.large_files
 
@@ -136,6 +146,10 @@ class CoreProject:
     @property
     def model_calls(self) -> CoreModelCallRepository:
         return self._repositories.model_calls
+
+    @property
+    def compaction_states(self) -> CoreCompactionStateRepository:
+        return self._repositories.compaction_states
 
     @property
     def integrity(self) -> CoreIntegrityRepository:

@@ -6,7 +6,9 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from lcm.domain.compaction_state import CompactionMode, CompactionState
 from lcm.domain.content_digest import content_digest
+from lcm.domain.context import AuditAction, ContextAudit
 from lcm.domain.conversations import Conversation, Relation
 from lcm.domain.ingest import Checkpoint, Source
 from lcm.domain.large_files import LargeFile
@@ -286,6 +288,60 @@ def to_model_call(row: Row) -> ModelCall:
         ),
         started_at=row.started_at,
         finished_at=row.finished_at,
+    )
+
+
+def compaction_state_values(state: CompactionState, *, project_id: uuid.UUID) -> Values:
+    """Raises `OutOfRange`, `UnsafeText` or `InvalidInput` naming the field."""
+    require_safe_integers(state, "context_revision")
+    require_safe_texts(state, "stop_reason")
+    require_aware("noted_at", state.noted_at)
+    return {
+        "project_id": project_id,
+        "conversation_id": state.conversation_id,
+        "mode": state.mode.value,
+        "context_revision": state.context_revision,
+        "policy_sha256": state.policy_sha256,
+        "stop_reason": state.stop_reason,
+        "last_summary_key": state.last_summary_key,
+        "noted_at": state.noted_at,
+    }
+
+
+def to_compaction_state(row: Row) -> CompactionState:
+    return CompactionState(
+        conversation_id=safe(row.conversation_id),
+        mode=CompactionMode(row.mode),
+        context_revision=safe(row.context_revision),
+        policy_sha256=bytes(row.policy_sha256),
+        stop_reason=row.stop_reason,
+        last_summary_key=row.last_summary_key,
+        noted_at=row.noted_at,
+    )
+
+
+def context_audit_values(audit: ContextAudit, *, project_id: uuid.UUID) -> Values:
+    return {
+        "audit_key": audit.audit_key,
+        "project_id": project_id,
+        "conversation_id": audit.conversation_id,
+        "message_id": audit.message_id,
+        "action": audit.action.value,
+        "reason": audit.reason,
+        "exclusion_before": audit.exclusion_before.value if audit.exclusion_before else None,
+        "created_at": audit.created_at,
+    }
+
+
+def to_context_audit(row: Row) -> ContextAudit:
+    return ContextAudit(
+        audit_key=row.audit_key,
+        conversation_id=safe(row.conversation_id),
+        message_id=safe(row.message_id),
+        action=AuditAction(row.action),
+        reason=row.reason,
+        exclusion_before=Exclusion(row.exclusion_before) if row.exclusion_before else None,
+        created_at=row.created_at,
     )
 
 

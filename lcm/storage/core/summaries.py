@@ -13,10 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.messages import Message
-from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary, SummaryKind
-from lcm.errors import InvalidInput, OutOfRange, UnknownSummary
+from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary, SummaryKind, SummaryOrigin
+from lcm.errors import IdentityConflict, InvalidInput, OutOfRange, UnknownSummary
 from lcm.ids import summary_id, uuid7
-from lcm.storage.core import conversation_statements, rows
+from lcm.storage.core import conversation_statements, rows, supersede
 from lcm.storage.core.dialect import IndexedText, Query
 from lcm.storage.core.transaction import Executor
 from lcm.tables.metadata import Tables
@@ -60,16 +60,8 @@ class CoreSummaryRepository:
 
     async def insert_summary(self, new: NewSummary) -> Summary:
         _validate(new)
-        now = self._clock()
-        key, name = uuid7(), summary_id(new.content, now)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
-            name = await self._free_id(connection, name, key, now)
-            values = rows.summary_values(new, project_id=self._executor.project_id, key=key, summary_id=name, at=now)
-            statement = insert(self._tables.summaries).returning(self._tables.summaries.c.summary_rowid)
-            row_id = (await connection.execute(statement, values)).scalar_one()
-            await self._insert_files(connection, key, new.file_ids)
-            await self._executor.dialect.index.add_summaries(connection, [IndexedText(row_id, new.content)])
-            return (await self._read(connection, self._rows().where(self._tables.summaries.c.summary_key == key)))[0]
+            return await self._insert(connection, new)
 
     async def link_messages(self, summary_key: uuid.UUID, message_ids: Sequence[int]) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
@@ -91,6 +83,32 @@ class CoreSummaryRepository:
                 insert(self._tables.summary_parents),
                 [self._edge(upper, ordinal, parent_summary_key=each) for ordinal, each in enumerate(child_keys)],
             )
+
+    async def supersede(self, summary_key: uuid.UUID, new: NewSummary) -> Summary:
+        _validate(new)
+        project_id = self._executor.project_id
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            old = await self._get_by_key(connection, summary_key)
+            _require_same_sources(old, new)
+            successor = await self._insert(connection, new)
+            key = successor.summary_key
+            if not await supersede.mark_superseded(self._tables, connection, project_id, old, key):
+                raise IdentityConflict("The summary was superseded already.")
+            await supersede.take_over_sources(self._tables, connection, old, key)
+            await supersede.take_over_place(self._tables, connection, project_id, old, key, at=self._clock())
+            more = new.token_count - old.token_count
+            await supersede.add_to_uppers(self._tables, connection, project_id, key, more)
+            return successor
+
+    async def list_fallbacks(self, conversation_id: int) -> list[Summary]:
+        s = self._tables.summaries.c
+        query = self._rows().where(
+            s.conversation_id == conversation_id,
+            s.origin == SummaryOrigin.TRUNCATED.value,
+            s.superseded_by_key.is_(None),
+        )
+        async with self._executor.operation(DOMAIN) as connection:
+            return await self._read(connection, query.order_by(s.depth, s.summary_rowid))
 
     async def get_summary(self, summary_id: str) -> Summary:
         require_safe("summary_id", summary_id)
@@ -171,6 +189,17 @@ class CoreSummaryRepository:
         ]
 
     # Steps inside an operation
+
+    async def _insert(self, connection: AsyncConnection, new: NewSummary) -> Summary:
+        now = self._clock()
+        key = uuid7()
+        name = await self._free_id(connection, summary_id(new.content, now), key, now)
+        values = rows.summary_values(new, project_id=self._executor.project_id, key=key, summary_id=name, at=now)
+        statement = insert(self._tables.summaries).returning(self._tables.summaries.c.summary_rowid)
+        row_id = (await connection.execute(statement, values)).scalar_one()
+        await self._insert_files(connection, key, new.file_ids)
+        await self._executor.dialect.index.add_summaries(connection, [IndexedText(row_id, new.content)])
+        return (await self._read(connection, self._rows().where(self._tables.summaries.c.summary_key == key)))[0]
 
     def _rows(self) -> Query:
         return summary_rows(self._tables, self._executor.project_id)
@@ -285,3 +314,11 @@ def _validate(new: NewSummary) -> None:
     for name in ("earliest_at", "latest_at"):
         if getattr(new, name) is not None:
             rows.require_aware(name, getattr(new, name))
+
+
+def _require_same_sources(old: Summary, new: NewSummary) -> None:
+    """A successor differs from its predecessor in its text and in how that came about, in nothing else."""
+    same = ("conversation_id", "kind", "depth", "earliest_at", "latest_at", "descendant_count", "file_ids")
+    sums = ("descendant_token_count", "source_message_token_count")
+    if any(getattr(old, name) != getattr(new, name) for name in (*same, *sums)):
+        raise InvalidInput("A summary is superseded by one over the same sources.")

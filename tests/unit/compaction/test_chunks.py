@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 from hypothesis import given
@@ -126,6 +127,17 @@ class TestChooseLeafChunk:
         items = context(raw(), raw(10, calls="a"), raw(500, answers="a"), raw(), raw(), raw())
 
         assert [span(chunk) for chunk in iter_leaf_chunks(items, POLICY)] == [(0, 1), (1, 3), (3, 4)]
+
+    def test_a_group_larger_than_the_cap_takes_a_small_remnant_along(self) -> None:
+        """What is too little for a summary of its own would otherwise stay raw for ever."""
+        items = context(raw(9), raw(10, calls="a"), raw(500, answers="a"), raw(), raw(), raw())
+
+        assert [span(chunk) for chunk in iter_leaf_chunks(items, POLICY)] == [(0, 3), (3, 4)]
+
+    def test_too_little_for_a_summary_is_no_chunk(self) -> None:
+        """Messages that the shortest summary could not shorten by a tenth wait for more."""
+        assert choose_leaf_chunk(context(raw(9), raw(), raw()), POLICY) is None
+        assert span(choose_leaf_chunk(context(raw(9), raw(1), raw(), raw()), POLICY)) == (0, 2)
 
     def test_a_missing_result_does_not_block(self) -> None:
         """A call whose result never came is compacted like any message."""
@@ -273,14 +285,18 @@ class TestLaws:
         assert not [pair for pair in next_pairs(items) for cut in cuts if pair[0] < cut <= pair[1]]
 
     @given(contexts(), policies())
-    def test_leaf_chunks_are_all_messages_before_the_tail_in_order(
+    def test_leaf_chunks_are_the_messages_before_the_tail_in_order(
         self, items: list[ContextItem], policy: CompactionPolicy
     ) -> None:
-        """Chunks hold each raw message outside the tail once, in order, contiguous and never none."""
+        """Each raw message outside the tail is in one chunk, in order, contiguous; left are only too small remnants."""
         chunks = list(iter_leaf_chunks(items, policy))
-        outside = [item for item in items[: fresh_tail_start(items, policy)] if item.is_message]
+        outside = items[: fresh_tail_start(items, policy)]
+        chunked = [item for chunk in chunks for item in chunk.items]
+        left = [list(run) for is_left, run in groupby(outside, lambda i: i.is_message and i not in chunked) if is_left]
 
-        assert [item for chunk in chunks for item in chunk.items] == outside
+        assert chunked == [item for item in outside if item in chunked]
+        assert all(sum(item.token_count for item in run) < policy.min_leaf_tokens for run in left)
+        assert all(chunk.token_count >= policy.min_leaf_tokens for chunk in chunks)
         assert all(chunk.items and list(chunk.items) == items[chunk.start : chunk.end] for chunk in chunks)
 
     @given(contexts(), policies())

@@ -11,6 +11,7 @@ import pytest
 from lcm.clock import Clock
 from lcm.compaction.policy import CompactionPolicy
 from lcm.compaction.result import CompactionResult, StopReason, SweepProgress
+from lcm.compaction.run import Compactor
 from lcm.compaction.sweep import plan_sweep, sweep_conversation
 from lcm.domain.context import ItemRef
 from lcm.domain.model_calls import CallStatus
@@ -36,12 +37,13 @@ from tests.unit.compaction.sweeping import (
 )
 
 LEAVES_ONLY = replace(SMALL, leaf_min_fanout=1000)
+LARGER_TARGET = replace(LEAVES_ONLY, leaf_target_tokens=300)
 
 
 async def sweep(
     project: ProjectStorage, conversation_id: int, summarizer: FakeSummarizer, policy: CompactionPolicy = LEAVES_ONLY
 ) -> CompactionResult:
-    return await sweep_conversation(project, conversation_id, summarizer=summarizer, policy=policy, scrub=unscrubbed)
+    return await sweep_conversation(Compactor(summarizer, policy, unscrubbed), project, conversation_id)
 
 
 class TestSweepConversation:
@@ -167,14 +169,8 @@ class TestSweepConversation:
         conversation_id, _ = await start_session(project, 20)
         reports: list[SweepProgress] = []
 
-        await sweep_conversation(
-            project,
-            conversation_id,
-            summarizer=FakeSummarizer(),
-            policy=LEAVES_ONLY,
-            scrub=unscrubbed,
-            progress=reports.append,
-        )
+        compactor = Compactor(FakeSummarizer(), LEAVES_ONLY, unscrubbed, progress=reports.append)
+        await sweep_conversation(compactor, project, conversation_id)
 
         assert reports == [SweepProgress(1, 1, 1000, 680), SweepProgress(2, 2, 1000, 360)]
 
@@ -182,9 +178,8 @@ class TestSweepConversation:
         """Two leaves are condensed when space is short."""
         conversation_id, _ = await start_session(project, 20)
 
-        await sweep_conversation(
-            project, conversation_id, summarizer=FakeSummarizer(), policy=SMALL, scrub=unscrubbed, hard=True
-        )
+        compactor = Compactor(FakeSummarizer(), SMALL, unscrubbed)
+        await sweep_conversation(compactor, project, conversation_id, hard=True)
 
         assert await shape(project, conversation_id) == "1mmmm"
 
@@ -212,14 +207,9 @@ class TestLimits:
         """A clock that moves 40 seconds a look allows one pass in a minute."""
         conversation_id, _ = await start_session(project, 20)
 
-        result = await sweep_conversation(
-            project,
-            conversation_id,
-            summarizer=FakeSummarizer(),
-            policy=replace(LEAVES_ONLY, max_seconds=60),
-            scrub=unscrubbed,
-            clock=_clock_by(timedelta(seconds=40)),
-        )
+        policy = replace(LEAVES_ONLY, max_seconds=60)
+        compactor = Compactor(FakeSummarizer(), policy, unscrubbed, clock=_clock_by(timedelta(seconds=40)))
+        result = await sweep_conversation(compactor, project, conversation_id)
 
         assert (result.stop_reason, result.summaries_created) == (StopReason.TIME_LIMIT, 1)
 
@@ -239,17 +229,28 @@ class TestLimits:
 
     async def test_a_small_chunk_that_saves_nothing_does_not_stop_the_rest(self, project: ProjectStorage) -> None:
         """A remnant below the leaf target is passed over; the messages behind the next summary are compacted."""
-        conversation_id, _ = await start_session(project, 1)
+        conversation_id, _ = await start_session(project, 1, tokens=250)
         await _append_summary(project, conversation_id)
         await append_session(project, conversation_id, range(1, 13))
 
         async def barely(request: SummaryRequest) -> str:
-            return text_of(49 if request.source.token_count < 100 else 80, "Text.")
+            return text_of(240 if request.source.token_count < 300 else 80, "Text.")
 
-        result = await sweep(project, conversation_id, FakeSummarizer(barely))
+        result = await sweep(project, conversation_id, FakeSummarizer(barely), LARGER_TARGET)
 
         assert await shape(project, conversation_id) == "m00mmmm"
         assert (result.stop_reason, result.passes, result.summaries_created) == (StopReason.DONE, 2, 1)
+
+    async def test_a_remnant_that_no_summary_could_shorten_costs_no_call(self, project: ProjectStorage) -> None:
+        """One message of 50 tokens before a summary stays; the messages behind the summary are compacted."""
+        conversation_id, _ = await start_session(project, 1)
+        await _append_summary(project, conversation_id)
+        await append_session(project, conversation_id, range(1, 13))
+
+        result = await sweep(project, conversation_id, FakeSummarizer())
+
+        assert await shape(project, conversation_id) == "m00mmmm"
+        assert (result.stop_reason, result.passes, result.model_calls) == (StopReason.DONE, 1, 1)
 
     async def test_condensing_without_gain_ends_the_sweep(self, project: ProjectStorage) -> None:
         """Leaves stay when their condensation saves too little."""
@@ -380,7 +381,7 @@ class TestChangedContext:
 
         result = await sweep(project, conversation_id, FakeSummarizer(disturbed))
 
-        assert (result.stop_reason, result.passes) == (StopReason.DONE, 4)
+        assert (result.stop_reason, result.passes) == (StopReason.DONE, 3)
         assert sorted(await shown_message_ids(project, conversation_id)) == sorted(ids(messages) + ids(extra))
 
     async def test_a_chunk_that_lost_a_message_costs_no_call(self, project: ProjectStorage) -> None:
@@ -398,14 +399,14 @@ class TestChangedContext:
 
     async def test_a_remnant_that_saved_nothing_is_not_tried_again(self, project: ProjectStorage) -> None:
         """After a re-read the remnant below the leaf target is still passed over."""
-        conversation_id, _ = await start_session(project, 1)
+        conversation_id, _ = await start_session(project, 1, tokens=250)
         await _append_summary(project, conversation_id)
         await append_session(project, conversation_id, range(1, 21))
         extra = await project.conversations.append_messages(conversation_id, [make_message("late")])
 
         async def disturbed(request: SummaryRequest) -> str:
-            if request.source.token_count < 100:
-                return text_of(49, "Text.")
+            if request.source.token_count < 300:
+                return text_of(240, "Text.")
             place = await project.context.find_place(conversation_id, extra[0].message_id)
             if place is None:
                 items = await project.context.list_items(conversation_id)
@@ -413,7 +414,7 @@ class TestChangedContext:
             return text_of(80, "Text.")
 
         summarizer = FakeSummarizer(disturbed)
-        result = await sweep(project, conversation_id, summarizer)
+        result = await sweep(project, conversation_id, summarizer, LARGER_TARGET)
 
         assert result.stop_reason is StopReason.DONE
         assert len([each for each in summarizer.requests if "message 0 " in each.source.text]) == 1
