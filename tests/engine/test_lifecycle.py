@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lcm.compaction.policy import CompactionPolicy
+from lcm.compaction.run import Compactor
 from lcm.domain.messages import PartType, Role
 from lcm.domain.records import Block, MessageRecord, Thread
 from lcm.engine.lifecycle import Engine
-from lcm.errors import UnsafeText
+from lcm.errors import StorageUnavailable, UnsafeText
 from lcm.settings.load import load_settings
+from lcm.storage.contracts.project import ProjectStorage
+from lcm.summarizer.contract import SummaryRequest
 from tests.engine.sessions import CWD, SESSION, dialogue, name, user, write
 from tests.engine.stores import Store
+from tests.unit.compaction.sweeping import FakeSummarizer, Script
 
 NOON = datetime(2026, 2, 17, 12, tzinfo=UTC)
 
@@ -191,3 +196,70 @@ class TestAfterTurn:
         report = await engine.after_turn(write(tmp_path / "s.jsonl", user(1)), "claude")
 
         assert report.is_leaf_pass_due is False
+
+
+class TestCompactAfterTurn:
+    async def test_makes_the_pass_that_is_due(self, store: Store, tmp_path: Path) -> None:
+        """One leaf of the oldest messages; the next turn has nothing to do until a chunk is full again."""
+        engine = make_engine(store, **ONE_LEAF)
+        turn = await engine.after_turn(write(tmp_path / "s.jsonl", *dialogue(30)), "claude")
+
+        first = await engine.compact_after_turn(turn, compactor_for(store, **ONE_LEAF))
+        second = await engine.compact_after_turn(turn, compactor_for(store, **ONE_LEAF))
+
+        assert [(result.stop_reason.value, result.summaries_created) for result in first] == [("done", 1)]
+        assert second == []
+
+    async def test_a_session_that_is_not_due_asks_no_model(self, store: Store, tmp_path: Path) -> None:
+        """Nothing is called and nothing reported."""
+        engine = make_engine(store)
+        turn = await engine.after_turn(write(tmp_path / "s.jsonl", *dialogue(30)), "claude")
+
+        def unwanted(_project: ProjectStorage) -> Compactor:
+            raise AssertionError
+
+        assert await engine.compact_after_turn(turn, unwanted) == []
+
+    async def test_a_failure_costs_nothing(self, store: Store, tmp_path: Path) -> None:
+        """The storage fails in the pass: no result, no exception, and the context as it was."""
+        engine = make_engine(store, **ONE_LEAF)
+        turn = await engine.after_turn(write(tmp_path / "s.jsonl", *dialogue(30)), "claude")
+
+        async def refused(_request: SummaryRequest) -> str:
+            raise StorageUnavailable("The database is busy.")
+
+        assert await engine.compact_after_turn(turn, compactor_for(store, refused, **ONE_LEAF)) == []
+        assert len(await store.texts(SESSION)) == 30
+
+    async def test_two_at_once_make_one_summary(self, store: Store, tmp_path: Path) -> None:
+        """The second waits for the first and then finds nothing due; messages may arrive meanwhile."""
+        engine = make_engine(store, **ONE_LEAF)
+        path = write(tmp_path / "s.jsonl", *dialogue(30))
+        turn = await engine.after_turn(path, "claude")
+
+        async def slow(_request: SummaryRequest) -> str:
+            grown = await engine.after_turn(write(path, *dialogue(31)), "claude")
+            assert grown.counts.messages_new <= 1
+            return "Short."
+
+        make = compactor_for(store, slow, **ONE_LEAF)
+        results = await asyncio.gather(*(engine.compact_after_turn(turn, make) for _ in range(2)))
+
+        assert sum(result.summaries_created for found in results for result in found) == 1
+        project = await store.open(CWD)
+        assert await project.conversations.count_messages(1) == 31
+
+
+#: Thirty short messages fill one chunk, and the six that stay do not.
+ONE_LEAF = {"fresh_tail_count": 6, "leaf_chunk_tokens": 40, "leaf_target_tokens": 10}
+
+
+def compactor_for(
+    store: Store, script: Script | None = None, **overrides: Any
+) -> Callable[[ProjectStorage], Compactor]:
+    settings = load_settings(
+        environ={"LCM_HOME": str(store.home)},
+        overrides={f"compaction.{key}": value for key, value in overrides.items()},
+    )
+    policy = CompactionPolicy.automatic(settings)
+    return lambda _project: Compactor(FakeSummarizer(script), policy, str)
