@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from lcm.domain.messages import Role
+from lcm.domain.messages import Exclusion, Role
 from lcm.domain.summaries import SummaryKind
 
 
@@ -52,3 +52,22 @@ class AuditAction(StrEnum):
 
     EXCLUDE = "exclude"
     INCLUDE = "include"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextAudit:
+    """One message that was taken out of a context by hand, or put back.
+
+    Attributes:
+        conversation_id: whose context; a fork's may be another one than the message's own.
+        reason: a person's words, redacted.
+        exclusion_before: why the message was left out before; None when it was not.
+    """
+
+    audit_key: uuid.UUID
+    conversation_id: int
+    message_id: int
+    action: AuditAction
+    reason: str
+    exclusion_before: Exclusion | None
+    created_at: datetime

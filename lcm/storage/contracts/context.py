@@ -93,12 +93,23 @@ class ContextRepository(Protocol):
         """Take raw messages out of the context and mark them; returns how many. Those under a summary stay.
 
         A message of the base leaves this context only: it is not marked, its own conversation may still show it.
+        What was marked `audited` before, by hand, is marked anew, although it is in no context any more.
+        """
+        ...
+
+    async def restore_messages(self, conversation_id: int, after: ItemRef | None, message_ids: Sequence[int]) -> None:
+        """Put messages that were marked `audited` back, right behind an item (None: before all), and unmark them.
+
+        Raises:
+            NotFound: `after` is not in this context.
+            IdentityConflict: a message is left out for another reason, or is in this context; nothing was written.
         """
         ...
 
     async def copy_base(self, conversation_id: int, base_conversation_id: int, base_message_id: int) -> None:
         """Start a fork's context: the base's items up to and including that message, instead of what was there.
 
-        A summary that also covers later messages is opened until every item lies before the fork point.
+        A summary that also covers later messages is opened until every item lies before the fork point. What was
+        taken out of the fork's own context by hand stays out.
         """
         ...
