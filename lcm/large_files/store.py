@@ -1,15 +1,20 @@
-"""Bytes of large files in the project's folder: written once, durable before their row is."""
+"""Bytes of large files in the project's folder: written once, durable before their row is, read as a stream."""
 
 from __future__ import annotations
 
 import hashlib
 import mimetypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from lcm.domain.large_files import LargeFile, NewLargeFile
 from lcm.errors import StorageError, UnknownFile
 from lcm.files.durable import create_private, ensure_private_dir, fsync_directory, read_private, write_private
+from lcm.files.permissions import open_private, safe_errors
 from lcm.ids import file_id
 
 FOLDER = "files"
@@ -18,18 +23,21 @@ MAX_FILE_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """Redacted bytes that left a message, with their id (equal bytes have an equal id)."""
+    """Redacted bytes that left a message, with their id (equal bytes have an equal id) and what they hold in words."""
 
     file_id: str
     sha256: bytes
     data: bytes
     name: str | None
     mime_type: str | None
+    exploration_summary: str | None = None
 
 
-def file_bytes(data: bytes, *, name: str | None, mime_type: str | None) -> FileBytes:
+def file_bytes(
+    data: bytes, *, name: str | None, mime_type: str | None, exploration_summary: str | None = None
+) -> FileBytes:
     sha256 = hashlib.sha256(data).digest()
-    return FileBytes(file_id(sha256), sha256, data, name, mime_type)
+    return FileBytes(file_id(sha256), sha256, data, name, mime_type, exploration_summary)
 
 
 def store_bytes(folder: Path, file: FileBytes, conversation_id: int) -> NewLargeFile:
@@ -49,6 +57,7 @@ def store_bytes(folder: Path, file: FileBytes, conversation_id: int) -> NewLarge
         storage_uri=f"{FOLDER}/{name}",
         file_name=file.name,
         mime_type=file.mime_type,
+        exploration_summary=file.exploration_summary,
     )
 
 
@@ -70,6 +79,25 @@ def load_bytes(folder: Path, file: LargeFile) -> bytes:
     if hashlib.sha256(data).digest() != file.content_sha256:
         raise StorageError("The bytes of this file are not those that were stored.")
     return data
+
+
+@contextmanager
+def open_bytes(folder: Path, file: LargeFile) -> Iterator[BinaryIO]:
+    """The stored bytes as a stream, for reading parts of them; only their number is checked.
+
+    Raises:
+        UnknownFile: the bytes are gone.
+        StorageError: there are more or fewer bytes than were stored, or the system refused.
+    """
+    with safe_errors("Reading the file"):
+        try:
+            descriptor = open_private(folder / Path(file.storage_uri).name, os.O_RDONLY)
+        except FileNotFoundError:
+            raise UnknownFile("The bytes of this file are gone from the project's folder.") from None
+        with os.fdopen(descriptor, "rb") as stream:
+            if os.fstat(descriptor).st_size != file.size_bytes:
+                raise StorageError("The bytes of this file are not those that were stored.")
+            yield stream
 
 
 def _extension(file: FileBytes) -> str:
