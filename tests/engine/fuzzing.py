@@ -140,7 +140,7 @@ class Fuzzer:
     def _replace(self, record: Record) -> None:
         container, key = self._place(record)
         if key is not None:
-            container[key] = self.chance.choice(_ODD)
+            container[key] = copy.deepcopy(self.chance.choice(_ODD))
 
     def _remove(self, record: Record) -> None:
         container, key = self._place(record)

@@ -204,8 +204,8 @@ class TestCompactAfterTurn:
         engine = make_engine(store, **ONE_LEAF)
         turn = await engine.after_turn(write(tmp_path / "s.jsonl", *dialogue(30)), "claude")
 
-        first = await engine.compact_after_turn(turn, compactor_for(store, **ONE_LEAF))
-        second = await engine.compact_after_turn(turn, compactor_for(store, **ONE_LEAF))
+        first = await engine.compact_after_turn(turn, compactor_for(store))
+        second = await engine.compact_after_turn(turn, compactor_for(store))
 
         assert [(result.stop_reason.value, result.summaries_created) for result in first] == [("done", 1)]
         assert second == []
@@ -228,7 +228,7 @@ class TestCompactAfterTurn:
         async def refused(_request: SummaryRequest) -> str:
             raise StorageUnavailable("The database is busy.")
 
-        assert await engine.compact_after_turn(turn, compactor_for(store, refused, **ONE_LEAF)) == []
+        assert await engine.compact_after_turn(turn, compactor_for(store, refused)) == []
         assert len(await store.texts(SESSION)) == 30
 
     async def test_two_at_once_make_one_summary(self, store: Store, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ class TestCompactAfterTurn:
             assert grown.counts.messages_new <= 1
             return "Short."
 
-        make = compactor_for(store, slow, **ONE_LEAF)
+        make = compactor_for(store, slow)
         results = await asyncio.gather(*(engine.compact_after_turn(turn, make) for _ in range(2)))
 
         assert sum(result.summaries_created for found in results for result in found) == 1
@@ -254,12 +254,10 @@ class TestCompactAfterTurn:
 ONE_LEAF = {"fresh_tail_count": 6, "leaf_chunk_tokens": 40, "leaf_target_tokens": 10}
 
 
-def compactor_for(
-    store: Store, script: Script | None = None, **overrides: Any
-) -> Callable[[ProjectStorage], Compactor]:
+def compactor_for(store: Store, script: Script | None = None) -> Callable[[ProjectStorage], Compactor]:
     settings = load_settings(
         environ={"LCM_HOME": str(store.home)},
-        overrides={f"compaction.{key}": value for key, value in overrides.items()},
+        overrides={f"compaction.{key}": value for key, value in ONE_LEAF.items()},
     )
     policy = CompactionPolicy.automatic(settings)
     return lambda _project: Compactor(FakeSummarizer(script), policy, str)
