@@ -223,9 +223,21 @@ class SummarizerError(LcmError):
 
 
 class SummarizerUnavailable(SummarizerError):
-    """No answer from the provider after its retries, or none is configured."""
+    """No answer from the provider after its retries, or none is configured.
+
+    Attributes:
+        reason: a stable word for what went wrong, of `FaultKind`; None when no provider was asked.
+        retry_after_s: what the provider asked to wait before the next call.
+    """
 
     code = "summarizer_unavailable"
+
+    def __init__(
+        self, message: str | None = None, *, reason: str | None = None, retry_after_s: float | None = None
+    ) -> None:
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
 
 
 class EmptySummary(SummarizerError):

@@ -11,6 +11,9 @@ from datetime import datetime
 SUMMARY_PREFIX = "sum_"
 FILE_PREFIX = "file_"
 _HEX_CHARS = 16
+#: Lengths of short fields as `digest` writes them: most fields are short, and most messages have a dozen.
+_SHORT = 256
+_SIZES = tuple(size.to_bytes(8, "big") for size in range(_SHORT))
 
 
 def uuid7() -> uuid.UUID:
@@ -38,7 +41,11 @@ def digest(*fields: str | int | bytes) -> bytes:
     """SHA-256 over length-prefixed fields, so that no two field lists share one digest by concatenation."""
     sha = hashlib.sha256()
     for field in fields:
-        data = field if isinstance(field, bytes) else str(field).encode("utf-8", "surrogatepass")
-        sha.update(len(data).to_bytes(8, "big"))
+        if isinstance(field, bytes):
+            data = field
+        else:
+            data = (field if isinstance(field, str) else str(field)).encode("utf-8", "surrogatepass")
+        size = len(data)
+        sha.update(_SIZES[size] if size < _SHORT else size.to_bytes(8, "big"))
         sha.update(data)
     return sha.digest()

@@ -32,8 +32,9 @@ SETTINGS_HEAD = """\
 
 A value comes from the first of these that has one: the environment variable, `config.json` in the home folder (each dot
 of a name is a nested section), the default. An empty variable counts as not set, unless the default is empty too.
-`lcm config show --effective` tells every value in effect and where it came from. An unknown name or a value that is not
-allowed is an error of every command, not a warning.
+`lcm config show --effective` tells every value in effect and where it came from. An unknown name in the file, or a
+value that is not allowed, is an error of every command. A variable that starts with `LCM_` and is none of these may
+belong to another program: it is ignored, and told in one line with the name that is nearest to it.
 """
 
 

@@ -1,4 +1,4 @@
-"""A scripted model provider on a loopback socket: OpenAI chat completions, OpenAI responses and Anthropic messages."""
+"""A scripted model provider on a loopback socket, with the interfaces of several families of providers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ class ModelRequest:
     body: dict[str, Any]
 
     @property
-    def is_anthropic(self) -> bool:
-        return self.path.endswith("/messages")
+    def family(self) -> str:
+        """Whose interface was called: anthropic, responses, gemini, bedrock, ollama, cohere or openai (chat)."""
+        path = self.path.partition("?")[0]
+        return next((family for end, family in _FAMILIES.items() if path.endswith(end)), "openai")
 
     @property
     def system(self) -> str:
-        """The system text, wherever this API carries it."""
-        own = self.body.get("system")
+        """The system text, wherever this interface carries it."""
+        own = self.body.get("system") or self.body.get("system_instruction") or self.body.get("systemInstruction")
         return _flat(own) if own is not None else self._said_by("system", "developer")
 
     @property
@@ -37,15 +39,40 @@ class ModelRequest:
 
     @property
     def max_tokens(self) -> int | None:
-        value = self.body.get("max_tokens", self.body.get("max_completion_tokens"))
-        return value if isinstance(value, int) else None
+        """The output limit, whatever its name."""
+        names = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens", "num_predict")
+        return next((place[name] for place in self._options for name in names if name in place), None)
+
+    @property
+    def temperature(self) -> float | None:
+        return next((place["temperature"] for place in self._options if "temperature" in place), None)
+
+    @property
+    def _options(self) -> list[dict[str, Any]]:
+        nested = (self.body.get(name, {}) for name in ("generationConfig", "inferenceConfig", "options"))
+        return [self.body, *nested]
 
     def _said_by(self, *roles: str) -> str:
-        messages = self.body.get("messages", [])
-        return "\n".join(_flat(message.get("content")) for message in messages if message.get("role") in roles)
+        said: list[dict[str, Any]] = next(
+            (self.body[name] for name in ("messages", "input", "contents") if name in self.body), []
+        )
+        return "\n".join(_flat(each.get("content", each)) for each in said if each.get("role") in roles)
+
+
+#: Ends of paths.
+_FAMILIES = {
+    "/messages": "anthropic",
+    "/responses": "responses",
+    ":generateContent": "gemini",
+    "/converse": "bedrock",
+    "/api/chat": "ollama",
+    "/v2/chat": "cohere",
+}
 
 
 def _flat(content: object) -> str:
+    if isinstance(content, dict):
+        content = content.get("parts", [content])
     if isinstance(content, list):
         return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
     return str(content)
@@ -61,11 +88,13 @@ class ModelAnswer:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
+    error_code: str = "scripted"
     is_silent: bool = False
     closes_early: bool = False
     drops: bool = False
     held_until: threading.Event | None = None
     body: Mapping[str, Any] | None = None
+    raw: bytes | None = None
     input_tokens: int = 100
     output_tokens: int = 20
 
@@ -90,10 +119,18 @@ def is_cut(text: str) -> ModelAnswer:
     return ModelAnswer(text=text, is_cut=True)
 
 
-def fails(status: int, *, error: str = "scripted failure", retry_after: str | None = None) -> ModelAnswer:
+def fails(
+    status: int,
+    *,
+    error: str = "scripted failure",
+    retry_after: str | None = None,
+    retry_after_ms: str | None = None,
+    code: str = "scripted",
+) -> ModelAnswer:
     """An HTTP error; `error` is the message in its body."""
-    headers = {} if retry_after is None else {"retry-after": retry_after}
-    return ModelAnswer(status=status, error=error, headers=headers)
+    wishes = {"retry-after": retry_after, "retry-after-ms": retry_after_ms}
+    headers = {name: value for name, value in wishes.items() if value is not None}
+    return ModelAnswer(status=status, error=error, headers=headers, error_code=code)
 
 
 def never_answers() -> ModelAnswer:
@@ -121,6 +158,11 @@ def sends(body: Mapping[str, Any]) -> ModelAnswer:
     return ModelAnswer(body=body)
 
 
+def sends_bytes(raw: bytes) -> ModelAnswer:
+    """These bytes, said to be JSON."""
+    return ModelAnswer(raw=raw)
+
+
 AnswerScript = Callable[[ModelRequest], ModelAnswer]
 
 
@@ -128,7 +170,7 @@ class ModelServer:
     """A provider that answers by script; use it as a context manager.
 
     Attributes:
-        url: root without a slash at the end, for `anthropic/...` models; `openai_url` is for `openai/...`.
+        url: root without a slash at the end; `url_for` tells what a model needs.
         requests: all requests so far, in order of arrival.
     """
 
@@ -151,7 +193,10 @@ class ModelServer:
 
     def url_for(self, model: str) -> str:
         """The base URL that LiteLLM needs for this model."""
-        return self.url if model.startswith("anthropic/") else self.openai_url
+        provider = model.partition("/")[0]
+        if provider == "cohere_chat":
+            return f"{self.url}/v2/chat"
+        return self.url if provider in {"anthropic", "gemini", "bedrock", "ollama_chat"} else self.openai_url
 
     def answer(self, script: AnswerScript) -> None:
         """From now on, `script` decides each answer; it runs in a thread of the server, one request at a time."""
@@ -199,6 +244,9 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("content-length") or 0)
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = ModelRequest(self.path, headers, json.loads(self.rfile.read(size) or b"{}"))
+        if self.path.endswith("/api/show"):  # LiteLLM asks Ollama what a model can do
+            self._send(sends({}), request)
+            return
         answer = self.server.owner.decide(request)
         if answer.is_silent:
             self.server.owner.wait_for_close()
@@ -211,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(answer, request)
 
     def _send(self, answer: ModelAnswer, request: ModelRequest) -> None:
-        data = json.dumps(_body(answer, request)).encode()
+        data = json.dumps(_body(answer, request)).encode() if answer.raw is None else answer.raw
         self.send_response(answer.status)
         for name, value in {"content-type": "application/json", **answer.headers}.items():
             self.send_header(name, value)
@@ -224,8 +272,8 @@ def _body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
     if answer.body is not None:
         return answer.body
     if answer.status >= 400:
-        return {"type": "error", "error": {"type": "scripted", "message": answer.error}}
-    return _anthropic_body(answer, request) if request.is_anthropic else _openai_body(answer, request)
+        return {"type": "error", "error": {"type": "scripted", "message": answer.error, "code": answer.error_code}}
+    return _BODIES[request.family](answer, request)
 
 
 def _anthropic_body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
@@ -259,3 +307,106 @@ def _openai_body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any
         "choices": [choice],
         "usage": usage | {"total_tokens": answer.input_tokens + answer.output_tokens},
     }
+
+
+def _responses_body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
+    output: list[dict[str, Any]] = []
+    if answer.reasoning is not None:
+        output.append(
+            {"type": "reasoning", "id": "r1", "summary": [{"type": "summary_text", "text": answer.reasoning}]}
+        )
+    if answer.text:
+        content = [{"type": "output_text", "text": answer.text, "annotations": []}]
+        output.append({"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": content})
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": request.body.get("model"),
+        "status": "incomplete" if answer.is_cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if answer.is_cut else None,
+        "error": None,
+        "output": output,
+        "parallel_tool_calls": True,
+        "tools": [],
+        "tool_choice": "auto",
+        "usage": {
+            "input_tokens": answer.input_tokens,
+            "output_tokens": answer.output_tokens,
+            "total_tokens": answer.input_tokens + answer.output_tokens,
+        },
+    }
+
+
+def _gemini_body(answer: ModelAnswer, _request: ModelRequest) -> Mapping[str, Any]:
+    parts: list[dict[str, Any]] = []
+    if answer.reasoning is not None:
+        parts.append({"text": answer.reasoning, "thought": True})
+    if answer.text:
+        parts.append({"text": answer.text})
+    finish = "MAX_TOKENS" if answer.is_cut else "STOP"
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish}],
+        "usageMetadata": {
+            "promptTokenCount": answer.input_tokens,
+            "candidatesTokenCount": answer.output_tokens,
+            "totalTokenCount": answer.input_tokens + answer.output_tokens,
+        },
+    }
+
+
+def _bedrock_body(answer: ModelAnswer, _request: ModelRequest) -> Mapping[str, Any]:
+    content: list[dict[str, Any]] = []
+    if answer.reasoning is not None:
+        content.append({"reasoningContent": {"reasoningText": {"text": answer.reasoning, "signature": "s"}}})
+    if answer.text:
+        content.append({"text": answer.text})
+    return {
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": "max_tokens" if answer.is_cut else "end_turn",
+        "usage": {
+            "inputTokens": answer.input_tokens,
+            "outputTokens": answer.output_tokens,
+            "totalTokens": answer.input_tokens + answer.output_tokens,
+        },
+    }
+
+
+def _ollama_body(answer: ModelAnswer, request: ModelRequest) -> Mapping[str, Any]:
+    message = {"role": "assistant", "content": answer.text}
+    if answer.reasoning is not None:
+        message["thinking"] = answer.reasoning
+    return {
+        "model": request.body.get("model"),
+        "created_at": "2026-02-17T07:37:00Z",
+        "message": message,
+        "done": True,
+        "done_reason": "length" if answer.is_cut else "stop",
+        "prompt_eval_count": answer.input_tokens,
+        "eval_count": answer.output_tokens,
+    }
+
+
+def _cohere_body(answer: ModelAnswer, _request: ModelRequest) -> Mapping[str, Any]:
+    content: list[dict[str, Any]] = []
+    if answer.reasoning is not None:
+        content.append({"type": "thinking", "thinking": answer.reasoning})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    return {
+        "id": "c1",
+        "finish_reason": "MAX_TOKENS" if answer.is_cut else "COMPLETE",
+        "message": {"role": "assistant", "content": content},
+        "usage": {"tokens": {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}},
+    }
+
+
+_BODIES: dict[str, Callable[[ModelAnswer, ModelRequest], Mapping[str, Any]]] = {
+    "anthropic": _anthropic_body,
+    "responses": _responses_body,
+    "gemini": _gemini_body,
+    "bedrock": _bedrock_body,
+    "ollama": _ollama_body,
+    "cohere": _cohere_body,
+    "openai": _openai_body,
+}

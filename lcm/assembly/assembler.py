@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
 from lcm.assembly.blocks import Draft, message_draft, summary_draft
-from lcm.assembly.budget import BudgetPolicy, Selection, select_items
+from lcm.assembly.budget import BudgetPolicy, Selection, certain_tail_size, select_before_tail, select_items
+from lcm.assembly.file_summaries import with_file_summaries
 from lcm.assembly.messages import AssembledMessage, FoundResult, build_messages, unanswered_calls
 from lcm.domain.context import ContextItem
 from lcm.domain.summaries import Summary, SummaryKind
@@ -16,7 +17,6 @@ from lcm.storage.contracts.project import ProjectStorage, Repositories
 from lcm.tokens import estimate_tokens
 
 _FIRST_PAGE = 256
-_UNLOCKED_READS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class AssembledContext:
     """The built context of one conversation.
 
     Attributes:
-        token_count: stored tokens of the included items, and the estimate of results looked up for their calls.
+        token_count: stored tokens of the included items, and the estimate of what was looked up for them: what files
+            hold, and results of their calls.
         over_budget: the fresh tail alone is larger than the budget.
         items_total, items_included, dropped_oldest: context items; included are the newest ones.
         tail_items: included items that belong to the fresh tail.
@@ -84,10 +85,13 @@ async def assemble(
     """
     policy = BudgetPolicy(budget, fresh_tail_count, fresh_tail_max_tokens)
     policy.validate()
-    window = await _read_stable_window(project, conversation_id, policy)
-    drafts = await _resolve(project, window, timezone)
-    token_count = window.selection.token_count
-    found = await _find_results(project, drafts, budget - token_count)
+    async with project.snapshot() as stored:
+        window = await _read_window(stored, conversation_id, policy)
+        drafts = await _resolve(stored, window, timezone)
+        token_count = window.selection.token_count
+        drafts, summary_tokens = await with_file_summaries(stored.large_files, drafts, budget - token_count)
+        token_count += summary_tokens
+        found = await _find_results(stored, drafts, budget - token_count)
     built = build_messages(drafts, found)
     token_count += sum(_result_tokens(result) for result in found.values())
     return AssembledContext(
@@ -106,71 +110,68 @@ async def assemble(
     )
 
 
-async def _read_stable_window(project: ProjectStorage, conversation_id: int, policy: BudgetPolicy) -> _Window:
-    """Read the pages as of one state of the context: again when it changed meanwhile, at last in a transaction."""
-    for _ in range(_UNLOCKED_READS):
-        before = await project.conversations.get_conversation(conversation_id)
-        window = await _read_window(project, conversation_id, policy)
-        after = await project.conversations.get_conversation(conversation_id)
-        if before.context_revision == after.context_revision:
-            return window
-    async with project.transaction() as repositories:
-        return await _read_window(repositories, conversation_id, policy)
+async def _read_window(stored: Repositories, conversation_id: int, policy: BudgetPolicy) -> _Window:
+    """Read pages newest first, each as large as all before it, until older items cannot change the choice.
 
-
-async def _read_window(repositories: Repositories, conversation_id: int, policy: BudgetPolicy) -> _Window:
-    """Read pages newest first, each as large as all before it, until older items cannot change the choice."""
+    Once it is certain where the fresh tail starts, older items count by their tokens alone.
+    """
     items: list[ContextItem] = []
+    tail_size: int | None = None
     while True:
         limit = max(_FIRST_PAGE, len(items))
-        page = await repositories.context.list_items(
-            conversation_id,
-            newest_first=True,
-            before_position=items[0].position if items else None,
-            limit=limit,
+        before = items[0].position if items else None
+        page = await stored.context.list_newest(
+            conversation_id, before_position=before, limit=limit, with_tools=tail_size is None
         )
         items[:0] = reversed(page)
-        selection = select_items(items, policy)
-        if selection.is_final or len(page) < limit:
-            return _Window(items, selection, items_total=items[-1].ordinal + 1 if items else 0)
+        if tail_size is None:
+            tail_size = certain_tail_size(items, policy)
+        is_whole = len(page) < limit
+        if tail_size is not None:
+            selection = select_before_tail(items, len(items) - tail_size, policy)
+        elif is_whole:
+            selection = select_items(items, policy)
+        else:
+            continue
+        if selection.is_final or is_whole:
+            return _Window(items, selection, items_total=await stored.context.count_items(conversation_id))
 
 
-async def _resolve(project: ProjectStorage, window: _Window, timezone: tzinfo) -> list[Draft]:
-    """Drafts of the included items, in order; what has been deleted meanwhile is skipped."""
+async def _resolve(stored: Repositories, window: _Window, timezone: tzinfo) -> list[Draft]:
+    """Drafts of the included items, in order."""
     first_protected = len(window.included) - window.tail_items
-    protected = {item.ref for item in window.included[first_protected:]}
     message_ids = [item.ref.message_id for item in window.included if item.ref.message_id is not None]
     summary_keys = [item.ref.summary_key for item in window.included if item.ref.summary_key is not None]
-    messages = {message.message_id: message for message in await project.conversations.list_messages_by_id(message_ids)}
-    parts = await project.conversations.list_parts(message_ids)
-    summaries = {summary.summary_key: summary for summary in await project.summaries.list_by_key(summary_keys)}
+    messages = {message.message_id: message for message in await stored.conversations.list_messages_by_id(message_ids)}
+    parts = await stored.conversations.list_parts(message_ids)
+    summaries = {summary.summary_key: summary for summary in await stored.summaries.list_by_key(summary_keys)}
     drafts: list[Draft] = []
-    for item in window.included:
-        is_protected = item.ref in protected
+    for position, item in enumerate(window.included):
+        is_protected = position >= first_protected
         if (message := messages.get(item.ref.message_id or -1)) is not None:
             drafts.append(message_draft(message, parts.get(message.message_id, ()), is_protected=is_protected))
         elif item.ref.summary_key is not None and (summary := summaries.get(item.ref.summary_key)) is not None:
-            xml = summary_xml(summary, await _parent_ids(project, summary), timezone=timezone)
+            xml = summary_xml(summary, await _parent_ids(stored, summary), timezone=timezone)
             drafts.append(summary_draft(summary.summary_id, xml, is_protected=is_protected))
     return drafts
 
 
-async def _parent_ids(project: ProjectStorage, summary: Summary) -> list[str]:
+async def _parent_ids(stored: Repositories, summary: Summary) -> list[str]:
     """Ids of the summaries it was made from."""
     if summary.kind is SummaryKind.LEAF:
         return []
-    return [child.summary_id for child in await project.summaries.list_children(summary.summary_key)]
+    return [child.summary_id for child in await stored.summaries.list_children(summary.summary_key)]
 
 
-async def _find_results(project: ProjectStorage, drafts: Sequence[Draft], free_tokens: int) -> dict[str, FoundResult]:
+async def _find_results(stored: Repositories, drafts: Sequence[Draft], free_tokens: int) -> dict[str, FoundResult]:
     """Results stored elsewhere for calls that have none here: of the fresh tail all, of the rest what still fits."""
     calls = unanswered_calls(drafts)
     if not calls:
         return {}
-    stored = await _stored_results(project, [call_id for _, call_id in calls])
+    results = await _stored_results(stored, [call_id for _, call_id in calls])
     chosen: dict[str, FoundResult] = {}
     for position, call_id in sorted(calls, key=lambda call: (not drafts[call[0]].is_protected, -call[0])):
-        result = stored.get(call_id)
+        result = results.get(call_id)
         if result is None or call_id in chosen:
             continue
         cost = _result_tokens(result)
@@ -180,13 +181,13 @@ async def _find_results(project: ProjectStorage, drafts: Sequence[Draft], free_t
     return chosen
 
 
-async def _stored_results(project: ProjectStorage, call_ids: Sequence[str]) -> dict[str, FoundResult]:
-    places = await project.conversations.find_tool_results(call_ids)
+async def _stored_results(stored: Repositories, call_ids: Sequence[str]) -> dict[str, FoundResult]:
+    places = await stored.conversations.find_tool_results(call_ids)
     message_ids = list(dict.fromkeys(places.values()))
-    parts = await project.conversations.list_parts(message_ids)
+    parts = await stored.conversations.list_parts(message_ids)
     drafts = {
         message.message_id: message_draft(message, parts.get(message.message_id, ()))
-        for message in await project.conversations.list_messages_by_id(message_ids)
+        for message in await stored.conversations.list_messages_by_id(message_ids)
     }
     return {
         block["tool_use_id"]: FoundResult(block, drafts[message_id].ref)

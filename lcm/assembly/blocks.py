@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -23,6 +23,7 @@ class Draft:
         ref: `conversation_id:seq` of a message, the summary id of a summary.
         blocks: text, thinking and tool_use blocks; results: tool_result blocks, both in part order.
         is_protected: stands in the fresh tail.
+        tool_call_ids, tool_result_ids: ids of the calls it makes and answers, in order.
     """
 
     role: Role | None
@@ -31,19 +32,19 @@ class Draft:
     results: tuple[JsonBlock, ...] = ()
     api_message_id: str | None = None
     is_protected: bool = False
+    tool_call_ids: tuple[str, ...] = field(init=False)
+    tool_result_ids: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Once, because pairing asks for them again and again.
+        calls = [block["id"] for block in self.blocks if block["type"] == "tool_use"]
+        object.__setattr__(self, "tool_call_ids", tuple(calls))
+        object.__setattr__(self, "tool_result_ids", tuple([block["tool_use_id"] for block in self.results]))
 
     @property
     def chat_role(self) -> ChatRole:
         """Who says the blocks: only an assistant can call a tool; system text is given as the user's."""
         return "assistant" if self.role is Role.ASSISTANT or self.tool_call_ids else "user"
-
-    @property
-    def tool_call_ids(self) -> tuple[str, ...]:
-        return tuple(block["id"] for block in self.blocks if block["type"] == "tool_use")
-
-    @property
-    def tool_result_ids(self) -> tuple[str, ...]:
-        return tuple(block["tool_use_id"] for block in self.results)
 
 
 def message_draft(message: Message, parts: Sequence[MessagePart], *, is_protected: bool = False) -> Draft:

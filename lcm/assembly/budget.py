@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lcm.domain.context import ContextItem
-from lcm.domain.tool_pairs import ends_turn, fresh_tail, tool_pairs
+from lcm.domain.tool_pairs import fresh_tail, is_closed
 from lcm.text import require_safe_integer
 
 
@@ -42,24 +42,22 @@ class Selection:
 def select_items(items: Sequence[ContextItem], policy: BudgetPolicy) -> Selection:
     """Choose from the newest items of a context, oldest first: all of them, or only those read so far."""
     tail = fresh_tail(items, count=policy.fresh_tail_count, max_tokens=policy.fresh_tail_max_tokens)
-    tokens = sum(item.token_count for item in items[tail.start :])
-    start = tail.start
+    selection = select_before_tail(items, tail.start, policy)
+    is_final = selection.is_final and tail.is_bounded and is_closed(items, tail.start)
+    return replace(selection, is_final=is_final)
+
+
+def select_before_tail(items: Sequence[ContextItem], tail_start: int, policy: BudgetPolicy) -> Selection:
+    """The same when it is certain where the fresh tail starts; older items are told by their tokens alone."""
+    tokens = sum([item.token_count for item in items[tail_start:]])
+    start = tail_start
     while start > 0 and tokens + items[start - 1].token_count <= policy.budget:
         start -= 1
         tokens += items[start].token_count
-    is_final = start > 0 and tail.is_bounded and _is_closed(items, tail.start)
-    return Selection(start, tail.start, tokens, is_final)
+    return Selection(start, tail_start, tokens, is_final=start > 0)
 
 
-def _is_closed(items: Sequence[ContextItem], tail_start: int) -> bool:
-    """Whether older items can neither belong to a group of the tail nor change which groups there are before it."""
-    pairs = tool_pairs(items)
-    # A result before its call may turn out to belong to an older call of the same id.
-    if any(pair.call > pair.result for pair in pairs) or not any(ends_turn(item) for item in items[: tail_start + 1]):
-        return False
-    answered = {(pair.call_id, pair.result) for pair in pairs}
-    return all(
-        (call_id, position) in answered
-        for position in range(tail_start, len(items))
-        for call_id in items[position].tool_result_ids
-    )
+def certain_tail_size(items: Sequence[ContextItem], policy: BudgetPolicy) -> int | None:
+    """How many of the newest items are the fresh tail, if older ones cannot change that."""
+    tail = fresh_tail(items, count=policy.fresh_tail_count, max_tokens=policy.fresh_tail_max_tokens)
+    return len(items) - tail.start if tail.is_bounded and is_closed(items, tail.start) else None

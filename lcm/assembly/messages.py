@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lcm.assembly.blocks import ChatRole, Draft, JsonBlock
 from lcm.domain.messages import Role
-from lcm.domain.tool_pairs import ends_turn, orphans, tool_pairs
+from lcm.domain.tool_pairs import ToolPair, ends_turn, tool_pairs
 
 _THINKING = ("thinking", "redacted_thinking")
 
@@ -61,8 +61,7 @@ class _Answers:
 
 def unanswered_calls(drafts: Sequence[Draft]) -> list[tuple[int, str]]:
     """Calls whose id has no result among the drafts, as (position, call id), in order."""
-    answered = {pair.call_id for pair in tool_pairs(drafts)}
-    return [(position, call_id) for position, call_id in orphans(drafts).calls if call_id not in answered]
+    return _unanswered(drafts, tool_pairs(drafts))
 
 
 def build_messages(drafts: Sequence[Draft], found: Mapping[str, FoundResult]) -> BuiltMessages:
@@ -85,14 +84,25 @@ def build_messages(drafts: Sequence[Draft], found: Mapping[str, FoundResult]) ->
 
 def _results_by_call(drafts: Sequence[Draft], found: Mapping[str, FoundResult]) -> dict[tuple[int, str], FoundResult]:
     results: dict[tuple[int, str], FoundResult] = {}
-    for pair in tool_pairs(drafts):
+    pairs = tool_pairs(drafts)
+    for pair in pairs:
         draft = drafts[pair.result]
         block = next(block for block in draft.results if block["tool_use_id"] == pair.call_id)
         results.setdefault((pair.call, pair.call_id), FoundResult(block, draft.ref))
-    for position, call_id in unanswered_calls(drafts):
+    for position, call_id in _unanswered(drafts, pairs) if found else ():
         if call_id in found:
             results[position, call_id] = found[call_id]
     return results
+
+
+def _unanswered(drafts: Sequence[Draft], pairs: Sequence[ToolPair]) -> list[tuple[int, str]]:
+    answered = {pair.call_id for pair in pairs}
+    return [
+        (position, call_id)
+        for position, draft in enumerate(drafts)
+        for call_id in draft.tool_call_ids
+        if call_id not in answered
+    ]
 
 
 def _merged(drafts: Sequence[Draft]) -> list[list[int]]:

@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "import": ("import_transcripts", "Bring transcripts of coding agents into the store."),
     "conversations": ("conversations", "List the stored conversations."),
     "compact": ("compact", "Compact old messages into summaries."),
-    "context": ("context", "Show what a model would see of a conversation."),
+    "context": ("context", "Show what a model would see of a conversation; leave messages out."),
     "search": ("search", "Find messages and summaries by a question or words."),
     "grep": ("grep", "Find texts that hold given words, or a regular expression."),
     "describe": ("describe", "Show everything about one id."),

@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -111,9 +111,27 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+@dataclasses.dataclass(slots=True)
+class _Display:
+    """How this process shows things to people; None is the zone of the machine."""
+
+    zone: tzinfo | None = None
+
+
+_display = _Display()
+
+
+def show_times_in(zone: tzinfo | None) -> None:
+    """Choose the zone of `shown_time`; None is the machine's own."""
+    _display.zone = zone
+
+
 def shown_time(moment: datetime | None) -> str:
-    """For people: minutes and the zone."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if moment else "-"
+    """For people: minutes in their own zone, and its distance from UTC, which unlike its name is never ambiguous."""
+    if moment is None:
+        return "-"
+    local = moment.astimezone(_display.zone)
+    return f"{local:%Y-%m-%d %H:%M} {'UTC' if not local.utcoffset() else local.isoformat()[-6:]}"
 
 
 def shown_count(count: int, noun: str) -> str:

@@ -11,15 +11,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from lcm.cli import exit_codes
-from lcm.cli.output import discard_output, say
+from lcm.cli.output import discard_output, say, show_times_in
 from lcm.composition.build import OpenProjects, build_factory
 from lcm.composition.selection import select_projects
 from lcm.errors import InvalidInput, LcmError, SchemaTooNew
-from lcm.settings.load import load_settings
+from lcm.settings.load import load_settings, unknown_variables
 from lcm.settings.model import Origin, Settings
 from lcm.storage.contracts.project import ProjectStorage
+from lcm.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ def read_settings() -> Settings:
     from lcm import log
 
     settings = load_settings(environ=os.environ)
+    is_chosen = settings.origins["timezone"] is not Origin.DEFAULT
+    show_times_in(ZoneInfo(settings.timezone) if is_chosen else None)
+    for name, nearest in unknown_variables(os.environ):
+        hint = f"did you mean {nearest}?" if nearest else "`lcm config show --effective` lists those there are."
+        say(f"lcm: The variable {one_line(name, 80)} is no setting of lcm and was ignored; {hint}")
     # A command tells a person what failed in its own line; the log says more when it was asked to.
     is_asked = settings.origins["log.level"] is not Origin.DEFAULT
     log.configure(settings.log.level if is_asked else "error")

@@ -22,12 +22,14 @@ class Column:
     Attributes:
         is_number: set to the right.
         may_shrink: long texts are cut with an ellipsis when the table is too wide.
+        is_drawn: its texts are shown as they are, spaces included; they hold nothing that was stored.
         drop: the column with the highest number is left out first when that is not enough; 0 always stays.
     """
 
     name: str
     is_number: bool = False
     may_shrink: bool = False
+    is_drawn: bool = False
     drop: int = 0
 
 
@@ -39,7 +41,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> 
 
 def layout(columns: Sequence[Column], rows: Sequence[Sequence[object]], width: int | None) -> list[str]:
     """The lines of a table, head included, at most `width` columns wide as far as ids and numbers allow."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[_cell(value, column) for column, value in zip(columns, row, strict=True)] for row in rows]
     widths = [
         max([text_width(column.name), *(text_width(row[index]) for row in cells)])
         for index, column in enumerate(columns)
@@ -114,9 +116,11 @@ def _clipped(text: str, width: int) -> str:
     return kept.rstrip() + "\u2026"
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, column: Column) -> str:
     if value is None or value == "":
         return "-"
     if isinstance(value, bool):
         return str(value).lower()
+    if column.is_drawn:
+        return str(value)
     return f"{value:,}" if isinstance(value, int) else one_line(str(value), _MAX_CELL_CHARS)

@@ -13,7 +13,7 @@ from lcm.domain.summaries import NewSummary, Summary
 from lcm.errors import ContextChanged
 from lcm.log import get_logger
 from lcm.storage.contracts.project import ProjectStorage
-from lcm.summarizer.contract import SourceText, Summarizer, WrittenSummary
+from lcm.summarizer.contract import CallGate, SourceText, Summarizer, WrittenSummary
 from lcm.summarizer.escalation import write_summary
 
 log = get_logger(__name__)
@@ -25,6 +25,7 @@ class PassScope:
 
     Attributes:
         seed: what the first leaf continues when no summary precedes it.
+        gate: decides whether the provider is asked; None always asks.
         known: summaries of the context that were read or stored already; they never change while they are in it.
     """
 
@@ -35,11 +36,13 @@ class PassScope:
     scrub: Callable[[str], str]
     meter: CallMeter
     seed: str | None = None
+    gate: CallGate | None = None
     known: dict[uuid.UUID, Summary] = field(default_factory=dict)
 
     async def write(self, source: SourceText) -> WrittenSummary:
         """Ask for the text of a summary; no transaction may be open."""
-        return await write_summary(self.summarizer, source, ledger=self.meter.ledger, scrub=self.scrub)
+        ledger = self.meter.ledger
+        return await write_summary(self.summarizer, source, ledger=ledger, scrub=self.scrub, gate=self.gate)
 
     async def list_summaries(self, keys: Sequence[uuid.UUID]) -> list[Summary]:
         """The summaries that exist among these keys, in the order given; the storage is asked for unknown ones only."""
@@ -76,13 +79,7 @@ async def store_if_saving(scope: PassScope, chunk: LeafChunk | CondenseChunk, ne
     if not scope.policy.is_saving(chunk.token_count, new.token_count):
         _log("summary_discarded", chunk, new)
         return None
-    async with scope.project.transaction() as tx:
-        summary = await tx.summaries.insert_summary(new)
-        if isinstance(chunk, LeafChunk):
-            await tx.summaries.link_messages(summary.summary_key, chunk.message_ids)
-        else:
-            await tx.summaries.link_children(summary.summary_key, chunk.summary_keys)
-        await tx.context.replace_range(scope.conversation_id, chunk.refs, summary.summary_key)
+    summary = await scope.project.summaries.insert_in_place(new, chunk.refs)
     scope.take_over(summary, chunk)
     _log("summary_stored", chunk, new)
     return summary

@@ -20,7 +20,8 @@ from lcm.domain.context import ContextItem, ItemRef
 from lcm.domain.summaries import Summary
 from lcm.errors import ContextChanged, IdentityConflict, SummarizerError
 from lcm.storage.contracts.project import ProjectStorage
-from lcm.summarizer.contract import Summarizer
+from lcm.summarizer.contract import CallGate, Summarizer
+from lcm.summarizer.gate import ProviderGate
 
 #: Who loses this often without a summary of its own in between leaves the work to the other compaction.
 _MAX_LOSSES = 3
@@ -34,6 +35,7 @@ class Compactor:
         scrub: removes secrets from what a model is given and from what it wrote.
         limits: shared by all conversations of one command, beside the policy's own for each conversation.
         progress: called after each pass.
+        gate: of the project's provider, shared by what runs side by side; None makes one for each conversation.
     """
 
     summarizer: Summarizer
@@ -42,6 +44,13 @@ class Compactor:
     clock: Clock = utc_now
     limits: RunLimits = field(default_factory=RunLimits)
     progress: Callable[[SweepProgress], None] | None = None
+    gate: CallGate | None = None
+
+    def gate_of(self, project: ProjectStorage) -> CallGate | None:
+        """What calls to a remote summarizer go through."""
+        if self.gate is not None or not self.summarizer.is_remote:
+            return self.gate
+        return ProviderGate(project.breakers, self.summarizer.model, clock=self.clock)
 
 
 @dataclass(slots=True)
@@ -197,7 +206,14 @@ async def start_run(
     """
     meter = CallMeter(project.model_calls)
     scope = PassScope(
-        project, conversation_id, compactor.summarizer, compactor.policy, compactor.scrub, meter, seed=seed
+        project,
+        conversation_id,
+        compactor.summarizer,
+        compactor.policy,
+        compactor.scrub,
+        meter,
+        seed=seed,
+        gate=compactor.gate_of(project),
     )
     run = ConversationRun(scope, compactor, compactor.clock() + timedelta(seconds=compactor.policy.max_seconds))
     await run.read()

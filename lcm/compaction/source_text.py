@@ -82,7 +82,8 @@ def keys_before_condensation(items: Sequence[ContextItem], start: int, depth: in
 
 def mentioned_files(messages: Iterable[Message]) -> tuple[str, ...]:
     """Ids of the large files named in the contents, each once, in order of first mention."""
-    return tuple(dict.fromkeys(file_id for message in messages for file_id in _FILE_ID.findall(message.content)))
+    mentioning = (message.content for message in messages if FILE_PREFIX in message.content)
+    return tuple(dict.fromkeys(file_id for content in mentioning for file_id in _FILE_ID.findall(content)))
 
 
 def carried_files(summaries: Iterable[Summary]) -> tuple[str, ...]:

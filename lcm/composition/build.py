@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lcm.clock import Clock, utc_now
-from lcm.engine.importing import Importer, ProjectAccess
-from lcm.engine.prepare import Preparer
 from lcm.errors import InvalidSetting
 from lcm.files.durable import read_private
 from lcm.identity.project import project_folder
-from lcm.redaction.scrub import Scrubber
-from lcm.redaction.user_patterns import parse_patterns
 from lcm.settings.model import PostgresStorage, Settings
 from lcm.storage.contracts.project import ProjectStorage, StorageFactory
 from lcm.storage.sqlite.factory import DATABASE_NAME, SqliteFactory
-from lcm.transcripts.known_roots import KnownRoots
+
+if TYPE_CHECKING:  # loaded where they are used: most commands neither import nor redact
+    from lcm.engine.importing import Importer
+    from lcm.engine.prepare import Preparer
+    from lcm.redaction.scrub import Scrubber
+    from lcm.transcripts.known_roots import KnownRoots
+    from lcm.transcripts.seen_files import SeenFiles
 
 PATTERNS_NAME = "sensitive-patterns.txt"
 SOURCES_NAME = "sources.db"
+SEEN_FILES_NAME = "seen-files.db"
 _MAX_PATTERN_BYTES = 1 << 20
 
 
@@ -42,6 +47,9 @@ def read_patterns(path: Path) -> str:
 
 def build_scrubber(settings: Settings, root: str) -> Scrubber:
     """The secret rules of a project: built in, then the person's global ones, then the project's."""
+    from lcm.redaction.scrub import Scrubber
+    from lcm.redaction.user_patterns import parse_patterns
+
     return Scrubber(
         global_patterns=parse_patterns(read_patterns(patterns_path(settings, None))),
         project_patterns=parse_patterns(read_patterns(patterns_path(settings, root))),
@@ -61,6 +69,7 @@ class OpenProjects:
         self._factory = factory
         self._open: dict[str, ProjectStorage] = {}
         self._preparers: dict[str, Preparer] = {}
+        self._seen_files: SeenFiles | None = None
 
     async def open(self, root: str) -> ProjectStorage:
         if root not in self._open:
@@ -84,19 +93,50 @@ class OpenProjects:
         return [self._open[root] for root in sorted(self._open)]
 
     def preparer_for(self, root: str) -> Preparer:
+        from lcm.engine.prepare import Preparer
+
         if root not in self._preparers:
             threshold = self._settings.compaction.large_file_token_threshold
             self._preparers[root] = Preparer(build_scrubber(self._settings, root), threshold)
         return self._preparers[root]
 
     def importer(self, *, root: str | None = None) -> Importer:
-        return Importer(ProjectAccess(self.open, self.preparer_for, self.known_roots()), root=root)
+        from lcm.engine.importing import Importer, ProjectAccess
+
+        access = ProjectAccess(
+            self.open, self.preparer_for, self.known_roots(), find_project=self.find, seen_files=self.seen_files()
+        )
+        return Importer(access, root=root)
+
+    def seen_files(self) -> SeenFiles | None:
+        """Which files need no reading; written when the projects are closed."""
+        from lcm.transcripts.seen_files import SeenFiles
+
+        if self._seen_files is None:
+            self._seen_files = SeenFiles(self._settings.home / SEEN_FILES_NAME, self._database_mark)
+        return self._seen_files
+
+    def _database_mark(self, root: str) -> str | None:
+        """Times, sizes and inodes of the project's database and its log; None when there is no database."""
+        from lcm.transcripts.seen_files import FileState
+
+        database = database_path(self._settings, root)
+        try:
+            log = database.with_name(database.name + "-wal")
+            states = [FileState.of(database), FileState.of(log) if log.exists() else None]
+        except OSError:
+            return None
+        return json.dumps(states)
 
     def known_roots(self) -> KnownRoots:
         """Which project each session went to before."""
+        from lcm.transcripts.known_roots import KnownRoots
+
         return KnownRoots(self._settings.home / SOURCES_NAME)
 
     async def close(self) -> None:
         for project in self._open.values():
             await project.close()
         await self._factory.close()
+        if self._seen_files is not None:
+            self._seen_files.close()

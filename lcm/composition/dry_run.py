@@ -52,6 +52,9 @@ class _CopiedProjects(OpenProjects):
     def known_roots(self) -> KnownRoots:
         return KnownRoots(self._original.home / SOURCES_NAME, is_read_only=True)
 
+    def seen_files(self) -> None:
+        """A rehearsal reads everything: the copies are not the projects that files were read into."""
+
     async def open(self, root: str) -> ProjectStorage:
         target = database_path(self._copy, root)
         if not target.exists():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lcm.composition.build import OpenProjects
 from lcm.composition.peek import find_owner, find_root, list_databases
-from lcm.errors import InvalidInput, NotFound, StorageError
+from lcm.errors import InvalidInput, MigrationError, NotFound, StorageError
 from lcm.identity.project import project_root
 from lcm.settings.model import Settings
 from lcm.storage.contracts.project import ProjectStorage
@@ -60,7 +60,7 @@ async def select_readable(
             continue
         try:
             project = await projects.find(owner.root)
-        except StorageError as error:
+        except (StorageError, MigrationError) as error:
             failed.append(Unreadable(owner.root, str(error)))
         else:
             found += [project] if project is not None else []

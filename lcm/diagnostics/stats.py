@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lcm.domain.breakers import Breaker
 from lcm.domain.model_calls import CallStatus
 from lcm.storage.contracts.project import ProjectStorage
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sums over one project. `cost` is in millionths, None when the price of a call is unknown."""
+    """Sums over one project.
+
+    Attributes:
+        cost: in millionths; None when the price of a call is unknown.
+        breakers: of the models that ever failed, by (provider, model).
+    """
 
     conversations: int
     messages: int
@@ -23,6 +29,7 @@ class Stats:
     redactions: dict[str, int]
     model_calls: int
     cost: int | None
+    breakers: tuple[Breaker, ...] = ()
 
 
 async def collect_stats(project: ProjectStorage) -> Stats:
@@ -43,6 +50,7 @@ async def collect_stats(project: ProjectStorage) -> Stats:
         redactions=await project.redaction_admin.get_counts(),
         model_calls=len(calls),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        breakers=tuple(await project.breakers.list_breakers()),
     )
 
 
@@ -63,4 +71,5 @@ def total_of(figures: list[Stats]) -> Stats:
         redactions={name: sum(each.redactions.get(name, 0) for each in figures) for name in categories},
         model_calls=sum(each.model_calls for each in figures),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        breakers=tuple(breaker for each in figures for breaker in each.breakers),
     )

@@ -14,17 +14,19 @@ def content_digest(role: str, content: str, parts: Sequence[MessagePart]) -> byt
     for part in parts:
         fields += [
             part.part_type.value,
-            _text_or_mark(part.content_start),
-            _text_or_mark(part.content_end),
-            _text_or_mark(part.text),
-            _text_or_mark(part.tool_call_id),
-            _text_or_mark(part.tool_name),
-            _text_or_mark(part.is_error),
-            _text_or_mark(part.file_id),
-            _text_or_mark(part.metadata),
+            *("-" if value is None else f"+{value}" for value in _values(part)),
         ]
     return digest(*fields)
 
 
-def _text_or_mark(value: object) -> str:
-    return "-" if value is None else f"+{value}"
+def _values(part: MessagePart) -> tuple[object, ...]:
+    return (
+        part.content_start,
+        part.content_end,
+        part.text,
+        part.tool_call_id,
+        part.tool_name,
+        part.is_error,
+        part.file_id,
+        part.metadata,
+    )

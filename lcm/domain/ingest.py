@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lcm.domain.messages import Exclusion
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -45,6 +47,7 @@ class StoredIdentity:
     conversation_id: int
     content_sha256: bytes
     source_id: int | None
+    exclusion: Exclusion | None = None
 
 
 @dataclass(slots=True)

@@ -17,6 +17,26 @@ class CallStatus(StrEnum):
     FAILED = "failed"
 
 
+class FaultKind(StrEnum):
+    """Why a provider gave no answer: a stable word for the ledger, the breaker and the log."""
+
+    KEY_MISSING = "key_missing"
+    KEY_REJECTED = "key_rejected"
+    NOT_PAID = "not_paid"
+    NOT_ALLOWED = "not_allowed"
+    MODEL_UNKNOWN = "model_unknown"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    TOO_LONG = "too_long"
+    CONFLICT = "conflict"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"
+    TLS_FAILED = "tls_failed"
+    SERVER_FAILED = "server_failed"
+    GARBLED = "garbled"
+
+
 @dataclass(frozen=True, slots=True)
 class CallReservation:
     """A call about to be made."""
@@ -31,7 +51,11 @@ class CallReservation:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended; `cost_micros` is None when the price is unknown."""
+    """How a call ended; `cost_micros` is None when the price is unknown.
+
+    `error_code` of a failed call is a `FaultKind`, `cancelled`, or an error's code; of a rejected one why its answer
+    was no use: `empty`, `cut`, `reasoning_only`, `filtered`, `not_smaller`.
+    """
 
     status: CallStatus
     input_tokens: int | None = None

@@ -138,3 +138,17 @@ def fresh_tail(items: Sequence[CountedItem], *, count: int, max_tokens: int | No
         if messages:
             start, raw = group.start, raw + messages
     return FreshTail(start, is_bounded=False)
+
+
+def is_closed(items: Sequence[ToolItem], tail_start: int) -> bool:
+    """Whether older items can neither belong to a group of the tail nor change which groups there are before it."""
+    pairs = tool_pairs(items)
+    # A result before its call may turn out to belong to an older call of the same id.
+    if any(pair.call > pair.result for pair in pairs) or not any(ends_turn(item) for item in items[: tail_start + 1]):
+        return False
+    answered = {(pair.call_id, pair.result) for pair in pairs}
+    return all(
+        (call_id, position) in answered
+        for position in range(tail_start, len(items))
+        for call_id in items[position].tool_result_ids
+    )

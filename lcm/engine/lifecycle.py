@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lcm.clock import Clock, utc_now
-from lcm.compaction.incremental import compact_incrementally, is_leaf_pass_due
+from lcm.compaction.due import is_leaf_pass_due_in
+from lcm.compaction.incremental import compact_incrementally
 from lcm.compaction.policy import CompactionPolicy
 from lcm.compaction.result import CompactionResult
 from lcm.compaction.run import Compactor
@@ -177,16 +178,18 @@ class Engine:
         found = []
         for root in report.roots:
             project = await self._access.open_project(root)
-            source = await project.ingest.get_or_create_source(report.client, locator_of(report.path))
-            conversations = [await project.conversations.find_by_key(key) for key in conversation_keys_of(source)]
+            async with project.snapshot() as stored:
+                source = await stored.ingest.get_or_create_source(report.client, locator_of(report.path))
+                conversations = [await stored.conversations.find_by_key(key) for key in conversation_keys_of(source)]
             found += [(project, each) for each in conversations if each is not None]
         return found
 
     async def _is_leaf_pass_due(self, project: ProjectStorage, conversation: Conversation) -> bool:
         if self._settings.compaction.autocompact_disabled:
             return False
-        items = await project.context.list_items(conversation.conversation_id)
-        return is_leaf_pass_due(items, CompactionPolicy.automatic(self._settings))
+        policy = CompactionPolicy.automatic(self._settings)
+        async with project.snapshot() as stored:
+            return await is_leaf_pass_due_in(stored, conversation.conversation_id, policy)
 
 
 def _session_of(path: Path, client: str) -> str:

@@ -5,11 +5,12 @@ The one boundary between what a client wrote and what lcm keeps: nothing behind 
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 from lcm.domain.content_digest import content_digest
 from lcm.domain.messages import MessagePart, PartType
@@ -17,7 +18,7 @@ from lcm.domain.records import Block, MessageRecord
 from lcm.large_files.detect import decoded_media, large_file_blocks
 from lcm.large_files.reference import reference
 from lcm.large_files.store import FileBytes, file_bytes
-from lcm.redaction.scrub import Scrubber, map_offset
+from lcm.redaction.scrub import Replacement, Scrubber, map_offset
 from lcm.tokens import estimate_tokens
 
 #: Bytes that are mostly printable ASCII are text in some one-byte encoding.
@@ -25,8 +26,7 @@ _SAMPLE_BYTES = 65_536
 _TEXT_SHARE = 0.85
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedMessage:
+class PreparedMessage(NamedTuple):
     """A redacted record: its content, parts and files, and what redaction counted."""
 
     record: MessageRecord
@@ -51,25 +51,34 @@ class Preparer:
     def prepare(self, record: MessageRecord) -> PreparedMessage:
         counts: Counter[str] = Counter()
         files: list[FileBytes] = []
-        # A call's values are replaced inside its JSON first: keys say what they are, and a rebuilt call is still JSON.
-        blocks = [
-            self._with_clean_arguments(self._without_large(block, files, counts), counts) for block in record.blocks
-        ]
+        blocks = [self._without_large(block, files, counts) for block in record.blocks]
         content, spans = _laid_out(blocks)
-        scrubbed = self.scrubber.scrub(content)
-        counts.update(scrubbed.counts)
+        replacements: Sequence[Replacement] = ()
+        has_calls = any(block.part_type is PartType.TOOL_CALL for block in blocks)
+        is_clear = has_calls and self.scrubber.is_clear(content)
+        if has_calls and not is_clear:
+            # Values are replaced inside a call's JSON first: keys say what they are, and a rebuilt call is still JSON.
+            blocks = [self._with_clean_arguments(block, counts) for block in blocks]
+            content, spans = _laid_out(blocks)
+        if not is_clear:
+            scrubbed = self.scrubber.scrub(content)
+            content, replacements = scrubbed.text, scrubbed.replacements
+            counts.update(scrubbed.counts)
         parts = tuple(
-            self._part(ordinal, block, span, scrubbed.replacements, counts)
+            self._part(ordinal, block, span, replacements, counts)
             for ordinal, (block, span) in enumerate(zip(blocks, spans, strict=True))
         )
         return PreparedMessage(
             record=record,
-            content=scrubbed.text,
+            content=content,
             parts=parts,
-            token_count=estimate_tokens(scrubbed.text) + sum(estimate_tokens(part.text or "") for part in parts),
+            token_count=estimate_tokens(content) + sum(estimate_tokens(part.text) for part in parts if part.text),
             files=tuple(files),
             redactions=dict(counts),
         )
+
+    def scrub_name(self, name: str) -> str:
+        return self.scrubber.scrub_name(name)
 
     def scrub_text(self, text: str) -> str:
         return self.scrubber.scrub(text).text
@@ -84,7 +93,8 @@ class Preparer:
             )
         if block.part_type not in (PartType.TEXT, PartType.TOOL_RESULT):
             return block
-        return replace(block, text=self._text_without_files(block.text, files, counts))
+        text = self._text_without_files(block.text, files, counts)
+        return block if text is block.text else replace(block, text=text)
 
     def _text_without_files(self, text: str, files: list[FileBytes], counts: Counter[str]) -> str:
         kept, last = [], 0
@@ -99,7 +109,11 @@ class Preparer:
     def _stored(self, data: bytes, name: str | None, mime_type: str | None, counts: Counter[str]) -> FileBytes:
         name = name and self._counted(name, counts)
         mime_type = mime_type and self._counted(mime_type, counts)
-        return file_bytes(data, name=name, mime_type=mime_type)
+        from lcm.large_files.explore.explorer import explore  # its parsers: only who stores a file loads them
+
+        # Made of redacted bytes; a summary joins what stood apart, so it passes the same boundary as any text.
+        summary = self.scrub_text(explore(io.BytesIO(data), name=name, mime_type=mime_type))
+        return file_bytes(data, name=name, mime_type=mime_type, exploration_summary=summary)
 
     def _clean_media(self, data: bytes, counts: Counter[str]) -> bytes:
         """Media that is text, in whatever encoding, is redacted like text; other bytes are opaque."""
@@ -133,13 +147,18 @@ class Preparer:
         ordinal: int,
         block: Block,
         span: tuple[int, int] | None,
-        replacements: Sequence[Any],
+        replacements: Sequence[Replacement],
         counts: Counter[str],
     ) -> MessagePart:
-        start = None if span is None else map_offset(replacements, span[0])
-        end = None if span is None else map_offset(replacements, span[1], is_end=True)
-        metadata = dict(block.metadata or {})
-        file_id = metadata.pop("file", None) if block.media is not None else None
+        start, end = span or (None, None)
+        if replacements and start is not None and end is not None:
+            start = map_offset(replacements, start)
+            end = max(start, map_offset(replacements, end, is_end=True))
+        metadata = block.metadata
+        file_id = None
+        if metadata and block.media is not None:
+            metadata = dict(metadata)
+            file_id = metadata.pop("file", None)
         if metadata:
             metadata, found = self.scrubber.scrub_json(metadata)  # type: ignore[assignment]
             counts.update(found)
@@ -147,10 +166,10 @@ class Preparer:
             ordinal=ordinal,
             part_type=block.part_type,
             content_start=start,
-            content_end=None if start is None or end is None else max(start, end),
+            content_end=end,
             text=self._counted(block.text, counts) if span is None else None,
             tool_call_id=block.tool_call_id,
-            tool_name=self.scrub_text(block.tool_name) if block.tool_name else block.tool_name,
+            tool_name=self.scrubber.scrub_name(block.tool_name) if block.tool_name else block.tool_name,
             is_error=block.is_error,
             file_id=file_id,
             metadata=_compact(metadata) if metadata else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from lcm.integrity.conversations import Chain
 from lcm.integrity.faults import Fault, FaultKind, fault
@@ -16,15 +16,17 @@ from lcm.storage.contracts.integrity import ItemRow
 class ContextCheck:
     """Checks the items of one context, given by ascending position.
 
+    `owners` are the conversations whose messages it may show: its chain of bases and those that its sources copy.
     Remembers what it has seen of summaries and of messages of its bases, not its own messages: those are checked
     with their places.
     """
 
-    def __init__(self, conversation_id: int, graph: SummaryGraph, chain: Chain) -> None:
+    def __init__(self, conversation_id: int, graph: SummaryGraph, chain: Chain, owners: Collection[int]) -> None:
         self._conversation_id = conversation_id
         self._about = f"context {conversation_id}"
         self._graph = graph
         self._chain = chain
+        self._owners = owners
         self._coverage = graph.coverage(conversation_id)
         self._covered = self._coverage.shown | self._coverage.below
         self._seen: set[int | uuid.UUID] = set()
@@ -54,8 +56,9 @@ class ContextCheck:
             yield self._fault(FaultKind.DANGLING_CONTEXT_ITEM, finding)
             return
         name = message_name(item.message_owner, item.message_seq)
-        if item.message_owner not in self._chain:
-            yield self._fault(FaultKind.FOREIGN_CONTEXT_ITEM, f"It shows {name} of a conversation that is no base.")
+        if item.message_owner not in self._owners:
+            finding = f"It shows {name}, which neither a base nor one of its own sources holds."
+            yield self._fault(FaultKind.FOREIGN_CONTEXT_ITEM, finding)
         if item.message_owner == self._conversation_id:
             return
         if self._is_again(message_id) or any(key in self._covered for key in item.leaf_keys):

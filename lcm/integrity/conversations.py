@@ -23,6 +23,20 @@ def _chain(conversation_id: int, bases: Mapping[int, int | None]) -> Chain:
     return tuple(chain)
 
 
+def reachable_owners(chains: Mapping[int, Chain], borrowed: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
+    """For each conversation those whose messages it may show: its chain, and those of which its sources hold copies.
+
+    When a file with copies is read before the one that they were made from, the messages belong to the first.
+    """
+    lenders: dict[int, set[int]] = {}
+    for conversation_id, owner_id in borrowed:
+        lenders.setdefault(conversation_id, set()).add(owner_id)
+    return {
+        conversation_id: frozenset(chain).union(*(lenders.get(each, ()) for each in chain))
+        for conversation_id, chain in chains.items()
+    }
+
+
 def check_conversation(row: ConversationRow, chains: Mapping[int, Chain]) -> Iterator[Fault]:
     """Its counter, its base, the message it starts from, and that it is not based on itself."""
     about = f"conversation {row.conversation_id}"

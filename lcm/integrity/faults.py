@@ -37,6 +37,8 @@ class FaultKind(StrEnum):
     REPEATED_POSITION = "repeated_position"
     SHOWN_TWICE = "shown_twice"
     SUPERSEDED_IN_CONTEXT = "superseded_in_context"
+    WRONG_ORDER = "wrong_order"
+    WRONG_EXCLUSION = "wrong_exclusion"
 
     SUMMARY_WITHOUT_SOURCES = "summary_without_sources"
     WRONG_SOURCE_KIND = "wrong_source_kind"
@@ -55,6 +57,7 @@ class FaultKind(StrEnum):
     WRONG_TOKEN_COUNT = "wrong_token_count"  # noqa: S105 - tokens of a text
     WRONG_FILE_REFERENCES = "wrong_file_references"
     MISSING_SUCCESSOR = "missing_successor"
+    WRONG_SUCCESSOR = "wrong_successor"
     SUPERSEDED_BELOW_LIVE = "superseded_below_live"
     UNREACHABLE_SUMMARY = "unreachable_summary"
 
@@ -75,6 +78,7 @@ _SUMMARY_KINDS = frozenset(
     {
         FaultKind.SHOWN_TWICE,
         FaultKind.SUPERSEDED_IN_CONTEXT,
+        FaultKind.WRONG_ORDER,
         FaultKind.SUMMARY_WITHOUT_SOURCES,
         FaultKind.WRONG_SOURCE_KIND,
         FaultKind.MISSING_LINK,
@@ -89,6 +93,7 @@ _SUMMARY_KINDS = frozenset(
         FaultKind.WRONG_TOKEN_COUNT,
         FaultKind.WRONG_FILE_REFERENCES,
         FaultKind.MISSING_SUCCESSOR,
+        FaultKind.WRONG_SUCCESSOR,
         FaultKind.SUPERSEDED_BELOW_LIVE,
         FaultKind.UNREACHABLE_SUMMARY,
     }
@@ -96,6 +101,7 @@ _SUMMARY_KINDS = frozenset(
 _REMEDIES = {
     FaultKind.MESSAGE_IN_NO_PLACE: _RESTORE_CONTEXT,
     FaultKind.MESSAGE_IN_TWO_PLACES: _RESTORE_CONTEXT,
+    FaultKind.WRONG_EXCLUSION: _RESTORE_CONTEXT,
     **dict.fromkeys(_SUMMARY_KINDS, _RESTORE_SUMMARIES),
     FaultKind.MISSING_FILE_BYTES: _RESTORE_BYTES,
     FaultKind.CHANGED_FILE_BYTES: _RESTORE_BYTES,
@@ -110,7 +116,8 @@ class Fault:
     Attributes:
         kind: stable name of what is wrong.
         object: what it is about, as a person can find it: `message 3:17` (conversation:seq), `summary sum_...`,
-            `context 3`, `conversation 3`, `file file_...`, `search index`.
+            `context 3`, `conversation 3`, `source 3`, `file file_...`, `compaction state 3` (of the conversation),
+            `messages`, `search index`.
         finding, remedy: what was found and what to do, one sentence each, without stored text.
     """
 

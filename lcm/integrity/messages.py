@@ -10,6 +10,7 @@ from lcm.domain.content_digest import content_digest
 from lcm.domain.messages import Exclusion, IdentityKind, MessagePart, PartType, Role
 from lcm.integrity.faults import Fault, FaultKind, fault
 from lcm.storage.contracts.integrity import MessageRow, PartRow
+from lcm.tokens import estimate_tokens
 
 _ROLES = frozenset(each.value for each in Role)
 _IDENTITY_KINDS = frozenset(each.value for each in IdentityKind)
@@ -37,6 +38,7 @@ def check_content(row: MessageRow, found_sha256: bytes | None) -> Iterator[Fault
         yield fault(FaultKind.UNREADABLE_MESSAGE, about, "Its stored text is damaged and cannot be read.")
         return
     yield from _check_parts(row.parts, len(row.content), about)
+    yield from _check_tokens(row, about)
     if found_sha256 is not None and found_sha256 != row.content_sha256:
         finding = "Role, content and parts are not those that were stored: their digest differs."
         yield fault(FaultKind.CHANGED_MESSAGE, about, finding)
@@ -86,6 +88,16 @@ def _check_values(row: MessageRow, about: str) -> Iterator[Fault]:
     for name, value in (("token count", row.token_count), ("occurrence", row.identity_occurrence)):
         if value < 0:
             yield fault(FaultKind.INVALID_VALUE, about, f"Its {name} is negative.")
+
+
+def _check_tokens(row: MessageRow, about: str) -> Iterator[Fault]:
+    """What was read from a source has the estimate of its texts; a program may count its own messages as it likes."""
+    if row.source_id is None or row.content is None or row.parts is None or row.token_count < 0:
+        return
+    expected = estimate_tokens(row.content) + sum(estimate_tokens(part.text) for part in row.parts if part.text)
+    if row.token_count != expected:
+        finding = f"Its token count is {row.token_count}; its texts have {expected}."
+        yield fault(FaultKind.WRONG_TOKEN_COUNT, about, finding)
 
 
 def _check_parts(parts: Sequence[PartRow], content_chars: int, about: str) -> Iterator[Fault]:

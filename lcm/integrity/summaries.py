@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from lcm.domain.summaries import SummaryKind
@@ -30,11 +30,15 @@ def summary_name(row: SummaryRow) -> str:
     return f"summary {row.summary_id}"
 
 
-def check_summary(row: SummaryRow, graph: SummaryGraph, chain: Chain) -> Iterator[Fault]:
-    """Everything about one summary; `chain` is its conversation with those that this is based on."""
+def check_summary(row: SummaryRow, graph: SummaryGraph, chain: Chain, owners: Collection[int]) -> Iterator[Fault]:
+    """Everything about one summary.
+
+    `chain` is its conversation with those that this is based on; it may cover messages of those, and of further
+    `owners`, of which its transcripts hold copies.
+    """
     about = summary_name(row)
     yield from _check_kind(row, about)
-    yield from _check_links(row, graph, chain, about)
+    yield from _check_links(row, graph, chain, owners, about)
     if row.summary_key in graph.cycles:
         yield fault(FaultKind.SUMMARY_CYCLE, about, "It lies below itself.")
     totals = graph.totals.get(row.summary_key)
@@ -58,13 +62,15 @@ def _check_kind(row: SummaryRow, about: str) -> Iterator[Fault]:
         yield fault(FaultKind.WRONG_SOURCE_KIND, about, finding)
 
 
-def _check_links(row: SummaryRow, graph: SummaryGraph, chain: Chain, about: str) -> Iterator[Fault]:
-    for links in (_message_links(row), _child_links(row, graph)):
+def _check_links(
+    row: SummaryRow, graph: SummaryGraph, chain: Chain, owners: Collection[int], about: str
+) -> Iterator[Fault]:
+    for links, allowed in ((_message_links(row), owners), (_child_links(row, graph), chain)):
         if not links.is_contiguous:
             yield fault(FaultKind.MISSING_LINK, about, "Its links are not numbered 0, 1, 2, ...: one is gone.")
         if links.missing_count:
             yield fault(FaultKind.DANGLING_LINK, about, f"{links.missing_count} of its sources are gone.")
-        if not links.owners <= set(chain):
+        if not links.owners <= set(allowed):
             finding = "It covers what belongs neither to its conversation nor to one that this is based on."
             yield fault(FaultKind.FOREIGN_SOURCE, about, finding)
         if not links.conversation_ids <= {row.conversation_id}:

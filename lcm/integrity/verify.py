@@ -18,11 +18,16 @@ from lcm.domain.summaries import SummaryKind
 from lcm.errors import StorageError, StorageUnavailable, UnknownConversation
 from lcm.integrity.content_digest import ProjectDigest, message_digest, message_key
 from lcm.integrity.context import ContextCheck
-from lcm.integrity.conversations import Chain, base_chains, check_conversation
+from lcm.integrity.conversations import Chain, base_chains, check_conversation, reachable_owners
 from lcm.integrity.faults import MAX_FAULTS_PER_KIND, Fault, FaultKind, FaultList, fault
 from lcm.integrity.files import check_file, file_name, stored_file_ids
 from lcm.integrity.graph import SummaryGraph
+from lcm.integrity.ingest import anchors_of, check_anchors, check_lost_messages
+from lcm.integrity.marks import HandMarks
 from lcm.integrity.messages import check_content, check_place, check_sequence, message_name, recomputed_digest
+from lcm.integrity.order import ContextOrder, SourceOrder
+from lcm.integrity.states import check_breaker, check_compaction_state
+from lcm.integrity.successors import check_successor, compared_leaves
 from lcm.integrity.summaries import check_summary, summary_name
 from lcm.large_files.reference import mentioned_files
 from lcm.storage.contracts.integrity import ConversationRow, IntegrityRepository, MessageRow, OrphanRows, SummaryRow
@@ -83,10 +88,15 @@ async def verify_project(project: ProjectStorage, *, conversation_id: int | None
     async with project.snapshot() as snapshot:
         conversations = await snapshot.integrity.list_conversations()
         graph = await _load_graph(snapshot.integrity)
+        marks = HandMarks(await snapshot.integrity.list_audits())
+        chains = base_chains(conversations)
+        owners = reachable_owners(chains, await snapshot.integrity.list_borrowed())
+        order = await _load_order(snapshot.integrity, graph, chains, marks)
         chosen = [each for each in conversations if conversation_id in (None, each.conversation_id)]
         if conversation_id is not None and not chosen:
             raise UnknownConversation
-        proof = _Proof(snapshot.integrity, project.files_folder, base_chains(conversations), graph, conversation_id)
+        known = _Known(chains, owners, graph, marks, order)
+        proof = _Proof(snapshot.integrity, project.files_folder, known, conversation_id)
         await proof.run(chosen)
     if conversation_id is None:
         proof.note_search(await _search_findings(project))
@@ -105,6 +115,19 @@ async def _load_graph(rows: IntegrityRepository) -> SummaryGraph:
     return SummaryGraph(nodes, shown)
 
 
+async def _load_order(
+    rows: IntegrityRepository, graph: SummaryGraph, chains: dict[int, Chain], marks: HandMarks
+) -> SourceOrder:
+    owners = {key: row.conversation_id for key, row in graph.nodes.items()}
+    order = SourceOrder(chains, owners, marks.restored, compared_leaves(graph.nodes))
+    after: tuple[uuid.UUID, int, int] | None = None
+    while page := await rows.list_source_links(after=after, limit=_PAGE):
+        for link in page:
+            order.add_link(link)
+        after = (page[-1].summary_key, page[-1].ordinal, page[-1].message_id)
+    return order
+
+
 async def _search_findings(project: ProjectStorage) -> list[str]:
     try:
         return await project.lexical_search.find_missing()
@@ -114,6 +137,17 @@ async def _search_findings(project: ProjectStorage) -> list[str]:
         return ["the search index cannot be read"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What of the whole project is held while its rows pass by."""
+
+    chains: dict[int, Chain]
+    owners: dict[int, frozenset[int]]
+    graph: SummaryGraph
+    marks: HandMarks
+    order: SourceOrder
+
+
 class _Proof:
     """One run: what it reads from, and what it has found so far."""
 
@@ -121,14 +155,16 @@ class _Proof:
         self,
         rows: IntegrityRepository,
         files_folder: Path,
-        chains: dict[int, Chain],
-        graph: SummaryGraph,
+        known: _Known,
         conversation_id: int | None,
     ) -> None:
         self._rows = rows
         self._files_folder = files_folder
-        self._chains = chains
-        self._graph = graph
+        self._chains = known.chains
+        self._owners = known.owners
+        self._graph = known.graph
+        self._marks = known.marks
+        self._order = known.order
         self._conversation_id = conversation_id
         self._checked = dict.fromkeys(CHECKED, 0)
         self._faults = FaultList()
@@ -137,14 +173,15 @@ class _Proof:
         self._unmentioned: set[str] = set()
         self._without_row: set[str] = set()
         #: Files that a leaf names and none of its messages has mentioned so far.
-        self._promised = _promised_files(graph) if conversation_id is None else {}
+        self._promised = _promised_files(known.graph) if conversation_id is None else {}
 
     async def run(self, conversations: Sequence[ConversationRow]) -> None:
         await self._check_files()
+        self._check_order()
         for row in conversations:
             self._checked["conversations"] += 1
             self._faults.extend(check_conversation(row, self._chains))
-            await self._check_context(row.conversation_id)
+            await self._check_context(row)
             await self._check_messages(row)
         self._check_summaries()
         self._checked["unanswered_tool_calls"] = await self._rows.count_unanswered_calls(self._conversation_id)
@@ -185,13 +222,17 @@ class _Proof:
 
     # Contexts
 
-    async def _check_context(self, conversation_id: int) -> None:
-        check = ContextCheck(conversation_id, self._graph, self._chains[conversation_id])
+    async def _check_context(self, conversation: ConversationRow) -> None:
+        conversation_id = conversation.conversation_id
+        check = ContextCheck(conversation_id, self._graph, self._chains[conversation_id], self._owners[conversation_id])
+        order = ContextOrder(conversation_id, self._order)
         after: int | None = None
         while page := await self._rows.list_items(conversation_id, after=after, limit=_PAGE):
             self._checked["context_items"] += len(page)
             for item in page:
                 self._faults.extend(check.check_item(item))
+                self._faults.extend(order.check_item(item))
+                self._faults.extend(self._marks.check_item(conversation_id, item))
             after = page[-1].position
         self._faults.extend(check.check_whole())
 
@@ -209,6 +250,7 @@ class _Proof:
                 expected = max(expected, row.seq + 1)
                 self._check_message(row, conversation.session_id, digests)
                 self._faults.extend(check_place(row, anchored))
+                self._faults.extend(self._marks.check_message(row))
             after = (page[-1].seq, page[-1].message_id)
 
     async def _file_digests(self, page: Sequence[MessageRow]) -> dict[str, bytes]:
@@ -244,13 +286,23 @@ class _Proof:
 
     # Summaries
 
+    def _check_order(self) -> None:
+        """Of every summary, since contexts are compared with it; the faults of others are not this conversation's."""
+        found = self._order.check_summaries(self._graph)
+        names = {summary_name(row) for row in self._chosen_summaries()}
+        self._faults.extend(each for each in found if each.object in names)
+
+    def _chosen_summaries(self) -> Iterator[SummaryRow]:
+        return (row for row in self._graph.nodes.values() if self._conversation_id in (None, row.conversation_id))
+
     def _check_summaries(self) -> None:
-        for row in self._graph.nodes.values():
-            if self._conversation_id in (None, row.conversation_id):
-                self._checked["summaries"] += 1
-                self._checked["edges"] += len(row.children) + sum(each.link_count for each in row.sources)
-                chain = self._chains.get(row.conversation_id, (row.conversation_id,))
-                self._faults.extend(check_summary(row, self._graph, chain))
+        for row in self._chosen_summaries():
+            self._checked["summaries"] += 1
+            self._checked["edges"] += len(row.children) + sum(each.link_count for each in row.sources)
+            chain = self._chains.get(row.conversation_id, (row.conversation_id,))
+            owners = self._owners.get(row.conversation_id, frozenset(chain))
+            self._faults.extend(check_summary(row, self._graph, chain, owners))
+            self._faults.extend(check_successor(row, self._graph.nodes, self._order))
         for key, file_ids in self._promised.items():
             if file_ids:
                 about = summary_name(self._graph.nodes[key])
@@ -262,9 +314,24 @@ class _Proof:
     async def _check_rest(self) -> None:
         orphans = await self._rows.list_orphans(limit=MAX_FAULTS_PER_KIND)
         self._faults.extend(_orphan_fault(each) for each in orphans)
+        await self._check_ingest()
+        for state in await self._rows.list_compaction_states():
+            self._faults.extend(check_compaction_state(state, self._graph.nodes))
+        for breaker in await self._rows.list_breakers():
+            self._faults.extend(check_breaker(breaker))
         for name, value in await self._rows.list_counters():
             if value < 0:
                 self._faults.extend([fault(FaultKind.NEGATIVE_COUNTER, f"counter {name}", "It is negative.")])
+
+    async def _check_ingest(self) -> None:
+        self._faults.extend(check_lost_messages(await self._rows.count_lost_messages()))
+        after: int | None = None
+        while page := await self._rows.list_checkpoints(after=after, limit=_PAGE):
+            keys = {key for row in page for key in anchors_of(row)}
+            lost = frozenset(await self._rows.find_lost_keys(sorted(keys)))
+            for row in page:
+                self._faults.extend(check_anchors(row, lost))
+            after = page[-1].source_id
 
 
 def _promised_files(graph: SummaryGraph) -> dict[uuid.UUID, set[str]]:

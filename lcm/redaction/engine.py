@@ -61,6 +61,13 @@ class Engine:
         found = [Span(start, end, rule) for rule in (*due, *self._always) for start, end in self._matches(rule, data)]
         return _in_code_points(merge(found), data, text) if found else []
 
+    def is_silent(self, text: str) -> bool:
+        """Whether no rule can match anywhere in the text: nothing announces one, and there are no user patterns."""
+        if self._always:
+            return False
+        lowered = text.encode("utf-8", "surrogatepass").lower()
+        return not self._prefilter.find_matches_as_indexes(lowered)
+
     def _matches(self, rule: int, data: bytes) -> Iterable[tuple[int, int]]:
         """Byte ranges of one rule's secrets; empty matches are ignored."""
         matcher = self._matchers[rule]

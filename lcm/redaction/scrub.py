@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lcm.redaction import plausibility
 from lcm.redaction.engine import Engine, Span, compile_regex
@@ -30,6 +30,11 @@ _ALGORITHM = "lcm-redaction-2"
 #: After so many passes that still find something, matches grow to their token, line, and at last the whole text.
 _PASSES_PER_WIDTH = 4
 _SECRET_NAME = compile_regex(SECRET_NAME)
+_KEPT_NAMES = 256
+#: One of these stands in every name that announces a secret.
+_NAME_WORDS = ("pass", "pwd", "kennwort", "secret", "token", "credential", "key", "authorization", "cookie")
+#: JSON escapes of ordinary characters, and the two letters outside ASCII that count as `k` and `s`.
+_MAY_HIDE_WORDS = ("\\u", "\\/", "\u017f", "\u212a")
 _COOKIE_HEADERS = frozenset(("cookie", "set-cookie"))
 #: The member of an object that holds what the object, or its member that is a name, is about.
 _VALUE_KEY = "value"
@@ -55,8 +60,7 @@ class _Place:
     owners: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Scrubbed:
+class Scrubbed(NamedTuple):
     """A redacted text.
 
     Attributes:
@@ -89,6 +93,7 @@ class Scrubber:
             (BUILT_IN,) * len(RULES) + (GLOBAL,) * len(global_checked) + (PROJECT,) * len(project_checked)
         )
         self._version = _digest(global_checked, project_checked)
+        self._names: dict[str, str] = {}
 
     @property
     def version(self) -> str:
@@ -102,6 +107,24 @@ class Scrubber:
             return Scrubbed(text, (), {})
         replacements = tuple(Replacement(span.start, span.end, self._categories[span.rule]) for span in spans)
         return Scrubbed(replaced(text, spans), replacements, dict(Counter(r.category for r in replacements)))
+
+    def scrub_name(self, name: str) -> str:
+        """As `scrub`, for the names of tools: a few that come again and again, so their answers are kept."""
+        if name not in self._names:
+            if len(self._names) >= _KEPT_NAMES:
+                self._names.clear()
+            self._names[name] = self.scrub(name).text
+        return self._names[name]
+
+    def is_clear(self, text: str) -> bool:
+        """Whether neither the text nor any JSON text within it holds what `scrub` or `scrub_json` would replace.
+
+        False for many texts without secrets: it tells only what cannot have any, at the price of one search.
+        """
+        if any(mark in text for mark in _MAY_HIDE_WORDS):
+            return False
+        lowered = text.lower()
+        return not any(word in lowered for word in _NAME_WORDS) and self._engine.is_silent(text)
 
     def scrub_json(self, value: JsonValue) -> tuple[JsonValue, dict[str, int]]:
         """The value with every string scrubbed, keys too, in the same shape; and the counts per category.

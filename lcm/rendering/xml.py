@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from xml.sax.saxutils import escape, quoteattr
 
 from lcm.domain.summaries import Summary, SummaryKind
 
@@ -18,11 +17,15 @@ _TEXT_ENTITIES = {"\r": "&#13;"}
 
 def xml_text(text: str) -> str:
     """Text as element content; characters XML cannot hold become U+FFFD."""
+    from xml.sax.saxutils import escape  # it loads the whole of urllib, and few commands write XML
+
     return escape(_ILLEGAL.sub(_REPLACEMENT, text), _TEXT_ENTITIES)
 
 
 def xml_attributes(attributes: Mapping[str, object]) -> str:
     """` name="value"` for each attribute that is not None, in order."""
+    from xml.sax.saxutils import quoteattr
+
     return "".join(
         f" {name}={quoteattr(_ILLEGAL.sub(_REPLACEMENT, str(value)))}"
         for name, value in attributes.items()

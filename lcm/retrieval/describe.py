@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lcm.domain.conversations import ConversationOverview
 from lcm.domain.large_files import LargeFile
 from lcm.domain.messages import Message, MessagePart
 from lcm.domain.summaries import Summary, SummaryKind
-from lcm.errors import AmbiguousId, InvalidInput, UnknownConversation, UnknownFile, UnknownSummary
+from lcm.errors import AmbiguousId, InvalidInput, StorageError, UnknownConversation, UnknownFile, UnknownSummary
 from lcm.ids import FILE_PREFIX, SUMMARY_PREFIX
+from lcm.large_files.pages import FilePage, PageSize, Place, read_page
+from lcm.large_files.store import open_bytes
 from lcm.retrieval.identify import MIN_PREFIX_CHARS, find_message, names_message, resolve_conversation
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.text import require_safe
 
 _MAX_CANDIDATES = 20
+_FIRST_PLACE = Place()
+_USUAL_PAGE = PageSize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +53,18 @@ class SummaryDescription:
 
 @dataclass(frozen=True, slots=True)
 class FileDescription:
-    """Metadata of a stored file; its bytes are read elsewhere."""
+    """A stored file and a page of it.
+
+    Attributes:
+        exploration_summary: what it holds in about 200 tokens, from its row or, for one stored without, made now.
+        page: the asked piece of its content; None when the bytes cannot be read.
+        problem: why they cannot be read, one safe line; None when they can.
+    """
 
     file: LargeFile
+    exploration_summary: str | None = None
+    page: FilePage | None = None
+    problem: str | None = None
     kind: str = field(default="file", init=False)
 
 
@@ -73,13 +88,16 @@ class MessageDescription:
 Description = SummaryDescription | FileDescription | ConversationDescription | MessageDescription
 
 
-async def describe(project: ProjectStorage, identifier: str) -> Description:
+async def describe(
+    project: ProjectStorage, identifier: str, *, start: Place = _FIRST_PLACE, page_size: PageSize = _USUAL_PAGE
+) -> Description:
     """What an id names. Summary, file, session and conversation ids may be shortened to a unique beginning.
 
     Forms: `sum_...`, `file_...`, `conversation_id:seq` or the 64 digits of an ingest key for a message, and everything
-    that `resolve_conversation` takes.
+    that `resolve_conversation` takes. Of a file also a page of its content, from `start`.
 
     Raises:
+        OutOfRange: a page size outside its limits.
         UnknownSummary, UnknownFile, UnknownMessage, UnknownConversation.
         AmbiguousId: a beginning of several ids; lists them.
     """
@@ -90,7 +108,7 @@ async def describe(project: ProjectStorage, identifier: str) -> Description:
     if wanted.startswith(SUMMARY_PREFIX):
         return await _describe_summary(project, await resolve_summary(project, wanted))
     if wanted.startswith(FILE_PREFIX):
-        return FileDescription(await _resolve_file(project, wanted))
+        return await _describe_file(project, await _resolve_file(project, wanted), start, page_size)
     if names_message(wanted):
         message = await find_message(project, wanted)
         parts = await project.conversations.list_parts([message.message_id])
@@ -123,12 +141,32 @@ async def _resolve_file(project: ProjectStorage, text: str) -> LargeFile:
     except UnknownFile:
         if len(text) < len(FILE_PREFIX) + MIN_PREFIX_CHARS:
             raise
-    found = [each for each in await project.large_files.list_files() if each.file_id.startswith(text)]
+    found = await project.large_files.find_by_prefix(text, limit=_MAX_CANDIDATES)
     if not found:
         raise UnknownFile
     if len(found) > 1:
-        raise AmbiguousId(tuple(each.file_id for each in found[:_MAX_CANDIDATES]))
+        raise AmbiguousId(tuple(each.file_id for each in found))
     return found[0]
+
+
+async def _describe_file(
+    project: ProjectStorage, file: LargeFile, start: Place, page_size: PageSize
+) -> FileDescription:
+    page_size.validate()
+    try:
+        return await asyncio.to_thread(_read_file, project.files_folder, file, start, page_size)
+    except (UnknownFile, StorageError) as error:
+        return FileDescription(file, file.exploration_summary, problem=str(error))
+
+
+def _read_file(folder: Path, file: LargeFile, start: Place, page_size: PageSize) -> FileDescription:
+    with open_bytes(folder, file) as stream:
+        summary = file.exploration_summary
+        if summary is None:
+            from lcm.large_files.explore.explorer import explore  # its parsers are rarely needed here
+
+            summary = explore(stream, name=file.file_name, mime_type=file.mime_type)
+        return FileDescription(file, summary, read_page(stream, start, page_size))
 
 
 async def _describe_summary(project: ProjectStorage, summary: Summary) -> SummaryDescription:

@@ -1,4 +1,4 @@
-"""Find texts by what they literally contain, or by a regular expression; every stored text is looked at."""
+"""Find texts and files by what they literally contain, or by a regular expression; every one is looked at."""
 
 from __future__ import annotations
 
@@ -10,17 +10,26 @@ from enum import StrEnum
 
 from lcm.domain.messages import Role
 from lcm.errors import InvalidInput, OutOfRange
+from lcm.large_files.scan import FileSearch
+from lcm.retrieval.grep_files import FoundFile, grep_files
+from lcm.retrieval.regex_batches import RegexBatches
 from lcm.retrieval.regex_literals import required_literals
 from lcm.retrieval.search import MAX_LIMIT, require_zones, scope_text, text_id
 from lcm.retrieval.snippet import place_of, snippet_at
-from lcm.storage.contracts.lexical_search import LexicalSearchRepository, SearchFilters, TextKind, TextRow
+from lcm.storage.contracts.lexical_search import (
+    LexicalSearchRepository,
+    Matches,
+    MatchTexts,
+    SearchFilters,
+    TextKind,
+    TextRow,
+)
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.text import require_safe
 
 MAX_PATTERN_CHARS = 10_000
-_PAGE = 200
 #: A scan ends after this much text was given to the pattern; literals that preselect make it rare.
-_MAX_EXAMINED_CHARS = 400_000_000
+_MAX_EXAMINED_BYTES = 400_000_000
 _MAX_LITERALS = 32
 _TYPED = re.compile(r'"([^"]+)"|(\S+)')
 
@@ -37,13 +46,28 @@ class GrepScope(StrEnum):
     MESSAGES = "messages"
     SUMMARIES = "summaries"
     BOTH = "both"
+    FILES = "files"
+    ALL = "all"
+
+
+class HitKind(StrEnum):
+    MESSAGE = "message"
+    SUMMARY = "summary"
+    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
 class GrepHit:
-    """A matching text; `id` is `conversation_id:seq` of a message or the summary id, `snippet` one line."""
+    """A matching text or file.
 
-    kind: TextKind
+    Attributes:
+        id: `conversation_id:seq` of a message, the summary id, the file id.
+        conversation_id, session_id, occurred_at, seq, role: of a file those of the earliest message in scope that
+            refers to it.
+        snippet: one line. line: of a file, the number of its first matching line, from 1.
+    """
+
+    kind: HitKind
     id: str
     conversation_id: int
     session_id: str
@@ -53,6 +77,8 @@ class GrepHit:
     role: Role | None = None
     summary_id: str | None = None
     depth: int | None = None
+    file_name: str | None = None
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +88,7 @@ class GrepAnswer:
     Attributes:
         match_count: all matches found, also those beyond the limit.
         scope: what was searched, in words.
-        complete: every text in scope was looked at.
+        complete: every text in scope was looked at, and all of every file in scope.
     """
 
     hits: tuple[GrepHit, ...]
@@ -73,19 +99,16 @@ class GrepAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What to look for: literals that the store preselects by, and the test that decides."""
+    """What to look for: literals that the store preselects by, and the tests that decide, of one text and of many."""
 
     literals: Sequence[str]
     match: Matcher
+    match_texts: MatchTexts
+    is_regex: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The newest matches as (row, place), at most as many as asked for, and the count of all."""
-
-    newest: list[tuple[TextRow, int]]
-    count: int
-    is_complete: bool
+    @property
+    def in_files(self) -> FileSearch:
+        return FileSearch(tuple(self.literals), self.match if self.is_regex else None)
 
 
 async def grep(
@@ -102,7 +125,8 @@ async def grep(
     """Texts that match, newest first.
 
     Full text: every word, or text in double quotes, occurs as typed; ASCII letters match either case. Regex: RE2
-    syntax, case as typed, in time linear in the text. `since` is inclusive and needs a zone.
+    syntax, case as typed, in time linear in the text; in a file it is looked for line by line. `since` is inclusive and
+    needs a zone.
 
     Raises:
         InvalidInput: the pattern is empty, too long or not valid; a time without zone.
@@ -114,21 +138,39 @@ async def grep(
     require_zones(filters)
     wanted = _regex_search(pattern) if mode is GrepMode.REGEX else _full_text_search(pattern)
     kinds = _KINDS[scope]
-    found = [await _scan(project.lexical_search, kind, wanted, filters, limit) for kind in sorted(kinds)]
-    newest = sorted((match for each in found for match in each.newest), key=_newest_first)
+    found = [await _find(project.lexical_search, kind, wanted, filters, limit) for kind in sorted(kinds)]
+    hits = [_hit(row, wanted.match(row.content) or 0) for each in found for row in each.rows]
+    match_count, is_complete = sum(each.count for each in found), all(each.is_complete for each in found)
+    if scope in _WITH_FILES:
+        files = await grep_files(project, wanted.in_files, filters)
+        hits += [_file_hit(each) for each in files.files]
+        match_count += len(files.files)
+        is_complete = is_complete and files.is_complete
     return GrepAnswer(
-        hits=tuple(_hit(row, place) for row, place in newest[:limit]),
-        match_count=sum(each.count for each in found),
-        scope=scope_text(project, filters, kinds),
-        complete=all(each.is_complete for each in found),
+        hits=tuple(sorted(hits, key=_newest_hit_first)[:limit]),
+        match_count=match_count,
+        scope=_scope_text(project, filters, scope),
+        complete=is_complete,
     )
 
 
-_KINDS = {
+_KINDS: dict[GrepScope, frozenset[TextKind]] = {
     GrepScope.MESSAGES: frozenset({TextKind.MESSAGE}),
     GrepScope.SUMMARIES: frozenset({TextKind.SUMMARY}),
     GrepScope.BOTH: frozenset(TextKind),
+    GrepScope.FILES: frozenset(),
+    GrepScope.ALL: frozenset(TextKind),
 }
+_WITH_FILES = (GrepScope.FILES, GrepScope.ALL)
+
+
+def _scope_text(project: ProjectStorage, filters: SearchFilters, scope: GrepScope) -> str:
+    words = scope_text(project, filters, _KINDS[scope])
+    if scope is GrepScope.FILES:
+        return f"files{words}"
+    return (
+        words.replace("messages and summaries", "messages, summaries and files", 1) if scope in _WITH_FILES else words
+    )
 
 
 def _require_pattern(pattern: str) -> None:
@@ -142,7 +184,7 @@ def _require_pattern(pattern: str) -> None:
 def _full_text_search(pattern: str) -> _Search:
     _require_pattern(pattern)
     literals = list(dict.fromkeys(quoted or word for quoted, word in _TYPED.findall(pattern)))[:_MAX_LITERALS]
-    return _Search(literals, lambda text: place_of(text, literals))
+    return _Search(literals, lambda text: place_of(text, literals), lambda texts: range(len(texts)))
 
 
 def _regex_search(pattern: str) -> _Search:
@@ -160,36 +202,26 @@ def _regex_search(pattern: str) -> _Search:
         found = compiled.search(text)
         return None if found is None else int(found.start())
 
-    return _Search(required_literals(pattern), match)
+    return _Search(required_literals(pattern), match, RegexBatches(pattern, options).match_texts, is_regex=True)
 
 
-async def _scan(
+async def _find(
     index: LexicalSearchRepository, kind: TextKind, wanted: _Search, filters: SearchFilters, limit: int
-) -> _Found:
-    """Look at every preselected text, page by page: ids follow the order of storing, not the times of messages."""
-    scan = index.scan_messages if kind is TextKind.MESSAGE else index.scan_summaries
-    newest: list[tuple[TextRow, int]] = []
-    before_id, count, examined = None, 0, 0
-    while examined < _MAX_EXAMINED_CHARS:
-        rows = await scan(wanted.literals, filters, before_id=before_id, limit=_PAGE)
-        matches = [(row, place) for row in rows if (place := wanted.match(row.content)) is not None]
-        count += len(matches)
-        newest = sorted(newest + matches, key=_newest_first)[:limit]
-        if len(rows) < _PAGE:
-            return _Found(newest, count, is_complete=True)
-        before_id = rows[-1].row_id
-        examined += sum(len(row.content) for row in rows)
-    return _Found(newest, count, is_complete=False)
+) -> Matches:
+    """The newest matches by the times of the texts, whatever the order of storing."""
+    return await index.find_newest(
+        kind, wanted.literals, filters, wanted.match_texts, limit=limit, max_bytes=_MAX_EXAMINED_BYTES
+    )
 
 
-def _newest_first(match: tuple[TextRow, int]) -> tuple[float, str, int]:
-    row, _ = match
-    return (-row.occurred_at.timestamp() if row.occurred_at else float("inf"), row.kind, -row.row_id)
+def _newest_hit_first(hit: GrepHit) -> tuple[float, str]:
+    """Hits of one kind are in order already."""
+    return (-hit.occurred_at.timestamp() if hit.occurred_at else float("inf"), hit.kind)
 
 
 def _hit(row: TextRow, place: int) -> GrepHit:
     return GrepHit(
-        kind=row.kind,
+        kind=HitKind(row.kind),
         id=text_id(row),
         conversation_id=row.conversation_id,
         session_id=row.session_id,
@@ -199,4 +231,19 @@ def _hit(row: TextRow, place: int) -> GrepHit:
         role=row.role,
         summary_id=row.summary_id,
         depth=row.depth,
+    )
+
+
+def _file_hit(found: FoundFile) -> GrepHit:
+    return GrepHit(
+        kind=HitKind.FILE,
+        id=found.file.file_id,
+        conversation_id=found.mention.conversation_id,
+        session_id=found.mention.session_id,
+        occurred_at=found.mention.occurred_at,
+        snippet=snippet_at(found.match.text, found.match.place),
+        seq=found.mention.seq,
+        role=found.mention.role,
+        file_name=found.file.file_name,
+        line=found.match.line,
     )

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lcm.domain.messages import Role
+from lcm.domain.messages import Exclusion, Role
 from lcm.errors import InvalidInput, OutOfRange
 from lcm.rendering.xml import timestamp
-from lcm.retrieval.relevance import Query, Scored, score
+from lcm.retrieval.relevance import Query, Reading, best_place, read, relevance
 from lcm.retrieval.snippet import place_of, snippet_at
 from lcm.retrieval.terms import QueryTerms, parse_query
 from lcm.storage.contracts.lexical_search import LexicalSearchRepository, Preselection, SearchFilters, TextKind, TextRow
@@ -22,6 +22,9 @@ _PRESELECTED = 100
 #: Of a text that only holds the letters of the query, not its words.
 _SUBSTRING_RELEVANCE = 0.3
 _MAX_LITERAL_CHARS = 1_000
+#: Instructions and notes that a client put in, its own summaries and second copies: found, but behind conversation.
+_BACKGROUND = frozenset({Exclusion.META, Exclusion.CLIENT_SUMMARY, Exclusion.DUPLICATE})
+_BACKGROUND_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class SearchHit:
 
     Attributes:
         id: `conversation_id:seq` of a message, the summary id of a summary.
-        relevance: 0..1, comparable within one answer and between equal texts anywhere.
+        relevance: 0..1, comparable between projects; equal for equal texts that stand beside equal ones.
         snippet: one line of at most 200 code points around the best place.
     """
 
@@ -54,7 +57,7 @@ class SearchAnswer:
     Attributes:
         scope: what was searched, in words.
         complete: every text that may match was considered; False when only the best of the index (or the newest of a
-            scan) were.
+            scan) were, or the query has more terms than are looked for.
         considered: how many texts of each kind were scored.
     """
 
@@ -88,9 +91,10 @@ async def search(
     if not layers:
         raise InvalidInput("Name at least one layer to search.")
     require_zones(filters)
-    found = await _find(project.lexical_search, query, filters, layers, max(_PRESELECTED, limit))
+    async with project.snapshot() as view:
+        found = await _find(view.lexical_search, query, filters, layers, max(_PRESELECTED, limit))
     return SearchAnswer(
-        hits=tuple(_hit(row, result) for row, result in _best(found.scored, limit)),
+        hits=tuple(_hit(each, found) for each in _best(found.ranked, limit)),
         scope=scope_text(project, filters, layers),
         complete=found.is_complete,
         considered=found.considered,
@@ -116,13 +120,28 @@ def scope_text(project: ProjectStorage, filters: SearchFilters, layers: frozense
     return ", ".join([f"{kinds} of project {project.display_name}", *words])
 
 
+#: Conversation id and seq of a message.
+_Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A row with its relevance; `reading` is missing for one that only holds the letters of the query."""
+
+    row: TextRow
+    relevance: float
+    reading: Reading | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Scored rows in the order of the answer, and how many of each kind."""
+    """Rows in the order of the answer, how many of each kind, and what they were ranked by."""
 
-    scored: Sequence[tuple[TextRow, Scored]]
+    ranked: Sequence[_Ranked]
     is_complete: bool
     considered: Mapping[TextKind, int]
+    query: Query
+    literals: Sequence[str]
 
 
 async def _find(
@@ -130,33 +149,64 @@ async def _find(
 ) -> _Found:
     """By the index, or when it gives nothing by a scan."""
     terms = parse_query(query)
-    prepared = Query.of(terms)
+    prepared, literals = Query.of(terms), _literals(query, terms)
     selections = {kind: await _preselect(index, kind, terms, filters, limit) for kind in sorted(layers)}
-    rows = [row for selection in selections.values() for row in selection.rows]
-    scored = [(row, score(prepared, row.content)) for row in rows]
-    if not rows:
-        literals = _literals(query, terms)
+    ranked = _rank(prepared, _rows(selections))
+    if not ranked:
         selections = {kind: await _scan(index, kind, literals, filters, limit) for kind in sorted(layers)}
-        rows = [row for selection in selections.values() for row in selection.rows]
-        scored = [(row, _score_scanned(prepared, row.content, literals)) for row in rows]
+        ranked = [_at_least_letters(each) for each in _rank(prepared, _rows(selections))]
     return _Found(
-        scored=sorted(scored, key=_order),
-        is_complete=all(selection.is_complete for selection in selections.values()),
+        ranked=sorted(ranked, key=_order),
+        is_complete=not terms.is_cut and all(selection.is_complete for selection in selections.values()),
         considered={kind: len(selection.rows) for kind, selection in selections.items()},
+        query=prepared,
+        literals=literals,
     )
+
+
+def _rows(selections: Mapping[TextKind, Preselection]) -> list[TextRow]:
+    return [row for selection in selections.values() for row in selection.rows]
+
+
+def _rank(query: Query, rows: Sequence[TextRow]) -> list[_Ranked]:
+    """Each row read with its neighbours in the conversation, as far as these were found too."""
+    readings = [read(query, row.content) for row in rows]
+    by_place: dict[_Place, Reading] = {
+        (row.conversation_id, row.seq): reading
+        for row, reading in zip(rows, readings, strict=True)
+        if row.seq is not None and reading.has_any
+    }
+    ranked = []
+    for row, reading in zip(rows, readings, strict=True):
+        beside = _beside(row, by_place)
+        share = _BACKGROUND_SHARE if row.exclusion in _BACKGROUND else 1.0
+        ranked.append(_Ranked(row, round(share * relevance(query, reading, beside), 6), reading))
+    return ranked
+
+
+def _beside(row: TextRow, by_place: Mapping[_Place, Reading]) -> list[Reading | None]:
+    """Of the message before, the one before that, and the one after; a summary stands alone."""
+    if row.seq is None:
+        return []
+    return [by_place.get((row.conversation_id, row.seq + step)) for step in (-1, -2, 1)]
 
 
 async def _preselect(
     index: LexicalSearchRepository, kind: TextKind, terms: QueryTerms, filters: SearchFilters, limit: int
 ) -> Preselection:
-    """Rows with all terms, then rows with any, until the limit."""
+    """Rows with all terms, then rows with any, until the limit; summaries are few, so theirs mostly come at once."""
     if terms.is_empty:
         return Preselection((), is_complete=True)
     match = index.match_messages if kind is TextKind.MESSAGE else index.match_summaries
+    loose = None
+    if terms.is_single or kind is TextKind.SUMMARY:
+        loose = await match(terms.match_any(), filters, limit=limit)
+        if terms.is_single or loose.is_complete:
+            return loose
     strict = await match(terms.match_all(), filters, limit=limit)
     if len(strict.rows) == limit:
-        return strict
-    loose = await match(terms.match_any(), filters, limit=limit)
+        return Preselection(strict.rows, is_complete=False)  # those with some of the terms were not asked for
+    loose = loose or await match(terms.match_any(), filters, limit=limit)
     rows = {row.row_id: row for row in (*strict.rows, *loose.rows)}
     return Preselection(tuple(rows.values())[:limit], is_complete=loose.is_complete and len(rows) <= limit)
 
@@ -183,40 +233,41 @@ def _is_surrogate(character: str) -> bool:
     return "\ud800" <= character <= "\udfff"
 
 
-def _score_scanned(query: Query, text: str, literals: Sequence[str]) -> Scored:
-    result = score(query, text)
-    if result.relevance >= _SUBSTRING_RELEVANCE:
-        return result
-    return Scored(_SUBSTRING_RELEVANCE, place_of(text, literals))
+def _at_least_letters(found: _Ranked) -> _Ranked:
+    if found.relevance >= _SUBSTRING_RELEVANCE:
+        return found
+    return _Ranked(found.row, _SUBSTRING_RELEVANCE, None)
 
 
-def _order(scored: tuple[TextRow, Scored]) -> tuple[float, float, str, int]:
-    row, result = scored
+def _order(found: _Ranked) -> tuple[float, float, str, int]:
+    row = found.row
     newest_first = -row.occurred_at.timestamp() if row.occurred_at else float("inf")
-    return (-result.relevance, newest_first, row.kind, row.row_id)
+    return (-found.relevance, newest_first, row.kind, row.row_id)
 
 
-def _best(scored: Sequence[tuple[TextRow, Scored]], limit: int) -> list[tuple[TextRow, Scored]]:
+def _best(ranked: Sequence[_Ranked], limit: int) -> list[_Ranked]:
     """The first of each kind, a quarter of the places each, then the most relevant of all; in order."""
     kept: set[int] = set()
     for kind in TextKind:
-        kept.update([at for at, (row, _) in enumerate(scored) if row.kind is kind][: limit // 4])
-    for at in range(len(scored)):
+        kept.update([at for at, each in enumerate(ranked) if each.row.kind is kind][: limit // 4])
+    for at in range(len(ranked)):
         if len(kept) >= limit:
             break
         kept.add(at)
-    return [scored[at] for at in sorted(kept)]
+    return [ranked[at] for at in sorted(kept)]
 
 
-def _hit(row: TextRow, result: Scored) -> SearchHit:
+def _hit(ranked: _Ranked, found: _Found) -> SearchHit:
+    row, reading = ranked.row, ranked.reading
+    place = best_place(found.query, row.content, reading.hits) if reading else place_of(row.content, found.literals)
     return SearchHit(
         kind=row.kind,
         id=text_id(row),
         conversation_id=row.conversation_id,
         session_id=row.session_id,
         occurred_at=row.occurred_at,
-        snippet=snippet_at(row.content, result.best_at),
-        relevance=result.relevance,
+        snippet=snippet_at(row.content, place),
+        relevance=ranked.relevance,
         seq=row.seq,
         role=row.role,
         summary_id=row.summary_id,

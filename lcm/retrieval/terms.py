@@ -39,16 +39,23 @@ class QueryTerms:
     Attributes:
         words: single words. phrases: words that stood in quotes, or make one identifier, path or hyphenated word.
         cjk: runs of CJK characters. pieces: parts of camelCase words, which may stand alone elsewhere.
+        is_cut: the query has more terms than are looked for.
     """
 
     words: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     cjk: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
+    is_cut: bool = False
 
     @property
     def is_empty(self) -> bool:
         return not (self.words or self.phrases or self.cjk)
+
+    @property
+    def is_single(self) -> bool:
+        """One plain word: any of the terms is all of them."""
+        return len(self.words) == 1 and not (self.phrases or self.cjk or self.pieces)
 
     def match_all(self) -> MatchQuery:
         """Every term must occur."""
@@ -57,8 +64,7 @@ class QueryTerms:
     def match_any(self) -> MatchQuery:
         """Any word, any part of an identifier and any pair of CJK characters is enough."""
         loose = (*self.words, *(word for phrase in self.phrases for word in phrase), *self.pieces)
-        pairs = (pair for run in self.cjk for pair in character_pairs(run))
-        return MatchQuery(words=_each_once(loose), cjk=_each_once(pairs)[:MAX_TERMS], phrases=self.phrases)
+        return MatchQuery(words=_each_once(loose), cjk=_pairs_of(self.cjk)[:MAX_TERMS], phrases=self.phrases)
 
 
 def parse_query(query: str) -> QueryTerms:
@@ -68,7 +74,9 @@ def parse_query(query: str) -> QueryTerms:
     plain = _read_terms(_QUOTED.sub(" ", text))
     exact = [term for segment in quoted for term in _read_quoted(segment)]
     kept = [term for term in plain if not _is_stop_word(term)]
-    return _terms((exact + kept or plain)[:MAX_TERMS])
+    terms = exact + kept or plain
+    is_cut = len(terms) > MAX_TERMS or len(query) > _MAX_QUERY_CHARS
+    return _terms(terms[:MAX_TERMS], is_cut=is_cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +109,20 @@ def _is_stop_word(term: _Term) -> bool:
     return len(term.words) == 1 and term.words[0].lower() in STOP_WORDS
 
 
-def _terms(terms: list[_Term]) -> QueryTerms:
+def _terms(terms: list[_Term], *, is_cut: bool) -> QueryTerms:
     words = _each_once(term.words[0] for term in terms if len(term.words) == 1)
+    cjk = _each_once(term.cjk for term in terms if term.cjk)
     return QueryTerms(
         words=words,
         phrases=tuple(dict.fromkeys(term.words for term in terms if len(term.words) > 1)),
-        cjk=_each_once(term.cjk for term in terms if term.cjk),
+        cjk=cjk,
         pieces=_each_once(piece for word in words for piece in camel_pieces(word)),
+        is_cut=is_cut or len(_pairs_of(cjk)) > MAX_TERMS,
     )
+
+
+def _pairs_of(runs: Iterable[str]) -> tuple[str, ...]:
+    return _each_once(pair for run in runs for pair in character_pairs(run))
 
 
 def camel_pieces(word: str) -> list[str]:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
-from urllib.parse import SplitResult, urlsplit
-from zoneinfo import ZoneInfo
-
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from typing import Any
 
 from lcm.errors import InvalidSetting
 from lcm.settings.config_file import (
@@ -34,12 +29,14 @@ from lcm.settings.model import (
     SummarizerSettings,
 )
 from lcm.settings.table import JSON_TYPES, SETTINGS, Kind, Setting, Value, get_setting
+from lcm.settings.text_checks import TEXT_CHECKS, checked_text, is_zone, split_url
 from lcm.text import require_safe
 
 #: Raw values by key, before validation.
 Layer = Mapping[str, Value]
 Layers = Mapping[Origin, Layer]
 
+_PREFIX = "LCM_"
 _URL_ALLOWED = "postgresql://user:password@host[:port]/database, without query and fragment"
 
 
@@ -64,6 +61,19 @@ def load_settings(*, environ: Mapping[str, str], overrides: Mapping[str, object]
     layers[Origin.FILE] = flatten(document) if document else {}
     values = {key: _shown(key, value, user_home) for key, value in _validated(layers).items()}
     return _settings(values, {key: _origin(key, layers) for key in values})
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    """Variables with lcm's prefix that no setting reads, by name, each with the known one it looks like, if any."""
+    known = {setting.environment for setting in SETTINGS}
+    unknown = sorted(name for name in environ if name.startswith(_PREFIX) and name not in known)
+    return [(name, _nearest(name, known)) for name in unknown]
+
+
+def _nearest(name: str, known: Collection[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=0.8)), None)
 
 
 def set_in_file(home: Path, key: str, raw: str, *, write: Callable[[Path, bytes], None]) -> None:
@@ -115,44 +125,34 @@ def _from_environment(setting: Setting, environ: Mapping[str, str]) -> str | Non
         return None
     # TZ belongs to the system, which also allows forms that are no zone name: those say nothing here.
     second = environ.get(setting.second_environment, "").removeprefix(":")
-    return second if _is_zone(second) else None
-
-
-def _is_zone(name: str) -> bool:
-    if name == "UTC":
-        return True
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return False
-    return bool(name)
+    return second if is_zone(second) else None
 
 
 def _validated(layers: Layers) -> dict[str, Value]:
     """Values of all settings by key, the first layer that has one, else the default."""
-    sources = [{_field(key): value for key, value in layer.items()} for layer in layers.values()]
+    given = {key: value for layer in reversed([*layers.values()]) for key, value in layer.items()}
+    if all(_is_plain(get_setting(key), value) for key, value in given.items()):
+        return {setting.key: _plain(setting, given, layers) for setting in SETTINGS}
+    from lcm.settings.validation import validated
 
-    class Layered(_MODEL):  # type: ignore[misc]
-        @classmethod
-        def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], **_others: PydanticBaseSettingsSource
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return tuple(InitSettingsSource(settings_cls, source) for source in sources)
-
-    try:
-        model = Layered()
-    except ValidationError as error:
-        refused = _translated(error, layers)
-    else:
-        return {setting.key: getattr(model, _field(setting.key)) for setting in SETTINGS}
-    # Raised here, outside the handler: pydantic's error holds the value.
-    raise refused
+    values, failed = validated([dict(layer) for layer in layers.values()])
+    if failed is not None:
+        raise _refused(failed, _origin(failed.key, layers))
+    return values
 
 
-def _translated(error: ValidationError, layers: Layers) -> InvalidSetting:
-    name = error.errors(include_input=False, include_context=False, include_url=False)[0]["loc"][0]
-    setting = next(setting for setting in SETTINGS if _field(setting.key) == name)
-    return _refused(setting, _origin(setting.key, layers))
+def _is_plain(setting: Setting, value: Value) -> bool:
+    """Whether a value is a text that stays one: checking those needs no pydantic, whose import costs 200 ms of CPU."""
+    return setting.kind in TEXT_CHECKS and isinstance(value, str)
+
+
+def _plain(setting: Setting, given: Layer, layers: Layers) -> Value:
+    if setting.key not in given:
+        return setting.default
+    text = checked_text(setting, str(given[setting.key]))
+    if text is None:
+        raise _refused(setting, _origin(setting.key, layers))
+    return text
 
 
 def _refused(setting: Setting, origin: Origin) -> InvalidSetting:
@@ -162,68 +162,6 @@ def _refused(setting: Setting, origin: Origin) -> InvalidSetting:
 
 def _origin(key: str, layers: Layers) -> Origin:
     return next((origin for origin, layer in layers.items() if key in layer), Origin.DEFAULT)
-
-
-def _field(key: str) -> str:
-    return key.replace(".", "__")
-
-
-def _type(setting: Setting) -> Any:
-    """The pydantic type that parses and checks values of this setting."""
-    bounds = Field(ge=setting.minimum, le=setting.maximum)
-    types: dict[Kind, Any] = {
-        Kind.TEXT: Annotated[str, AfterValidator(_require(str.isprintable))],
-        Kind.INTEGER: Annotated[int, bounds],
-        Kind.NUMBER: Annotated[float, bounds],
-        Kind.FLAG: bool,
-        Kind.CHOICE: Annotated[str, BeforeValidator(_lower), AfterValidator(_require(setting.choices.__contains__))],
-        Kind.PATH: Annotated[str, AfterValidator(_require(_is_path))],
-        Kind.ZONE: Annotated[str, AfterValidator(_require(_is_zone))],
-        Kind.HTTP_URL: Annotated[str, AfterValidator(_require(_is_http_url))],
-    }
-    return types[setting.kind] if setting.default is not None else types[setting.kind] | None
-
-
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
-
-
-def _require(is_allowed: Callable[[str], bool]) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        if not is_allowed(value):
-            raise ValueError
-        return value
-
-    return check
-
-
-def _is_path(text: str) -> bool:
-    return "\0" not in text and (text == "~" or text.startswith(("~/", "/")))
-
-
-def _is_http_url(text: str) -> bool:
-    if text == "":
-        return True
-    parts = _split(text)
-    return parts is not None and parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
-
-
-def _split(url: str) -> SplitResult | None:
-    """The parts of a printable URL with a valid port, or None."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts if url.isprintable() and " " not in url else None
-
-
-class _Base(BaseSettings):
-    model_config = SettingsConfigDict(str_strip_whitespace=True)
-
-
-_FIELDS: dict[str, Any] = {_field(setting.key): (_type(setting), setting.default) for setting in SETTINGS}
-_MODEL: Any = create_model("_Model", __base__=_Base, **_FIELDS)
 
 
 def _shown(key: str, value: Value, user_home: str) -> Value:
@@ -268,7 +206,7 @@ def _storage(values: Mapping[str, Value]) -> SqliteStorage | PostgresStorage:
 
 
 def _is_database_url(url: str) -> bool:
-    parts = _split(url)
+    parts = split_url(url)
     if parts is None or parts.scheme != "postgresql" or "?" in url or "#" in url:
         return False
     database = parts.path.removeprefix("/")

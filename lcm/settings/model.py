@@ -73,7 +73,10 @@ class CompactionSettings:
 
 @dataclass(frozen=True, slots=True)
 class SummarizerSettings:
-    """Who writes summaries; `provider` is auto, litellm or offline, and empty texts are not configured."""
+    """Who writes summaries; `provider` is auto, litellm or offline, and empty texts are not configured.
+
+    `max_input_tokens` is the model's context; None is what LiteLLM knows of it.
+    """
 
     provider: str
     model: str
@@ -81,6 +84,7 @@ class SummarizerSettings:
     api_key: str | None = field(repr=False)
     timeout_s: float
     max_attempts: int
+    max_input_tokens: int | None
 
 
 @dataclass(frozen=True, slots=True)

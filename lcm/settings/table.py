@@ -170,6 +170,15 @@ _SUMMARIZER = (
         minimum=1,
         maximum=10,
     ),
+    Setting(
+        "summarizer.max_input_tokens",
+        "LCM_SUMMARY_MAX_INPUT_TOKENS",
+        Kind.INTEGER,
+        None,
+        "The model's context, in tokens; longer sources are summarized in pieces.",
+        minimum=2048,
+        maximum=_MOST_TOKENS,
+    ),
 )
 
 #: In the order in which they are shown.

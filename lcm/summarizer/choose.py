@@ -31,4 +31,5 @@ def choose_summarizer(settings: Settings) -> Summarizer:
         api_key=wanted.api_key,
         timeout_s=wanted.timeout_s,
         max_attempts=wanted.max_attempts,
+        max_input_tokens=wanted.max_input_tokens,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from lcm.domain.model_calls import CallOutcome, CallReservation
 from lcm.domain.summaries import EscalationLevel, SummaryOrigin
@@ -78,6 +79,38 @@ class Summarizer(Protocol):
             EmptySummary: the provider answered without usable text (empty, cut by length, reasoning only); the caller
                 escalates.
             SummarizerUnavailable: no answer after the retries, wrong key, not configured; the caller changes nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class HasInputWindow(Protocol):
+    """A summarizer that takes so much at once and not more."""
+
+    async def max_input_tokens(self) -> int | None:
+        """Most tokens of one request, as far as is known by now: a refused request may lower it. None is unknown.
+
+        Raises:
+            SummarizerUnavailable: it cannot be used at all.
+        """
+        ...
+
+
+class CallGate(Protocol):
+    """Decides before each call whether the provider is asked, and learns how the call ended."""
+
+    async def check(self) -> None:
+        """Refuse early, before anything is loaded or prepared for a call.
+
+        Raises:
+            SummarizerUnavailable: the provider failed too often and is not asked now.
+        """
+        ...
+
+    def call(self) -> AbstractAsyncContextManager[None]:
+        """The block makes one call; how it ends tells how the provider is.
+
+        `EmptySummary` is an answer. Entering raises `SummarizerUnavailable` like `check`.
         """
         ...
 

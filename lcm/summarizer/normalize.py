@@ -10,22 +10,20 @@ from typing import Any
 
 from lcm.text import MAX_SAFE_INTEGER, clip
 
-#: Blocks that are no part of the answer.
-_NOT_CONTENT = frozenset(
-    {
-        "reasoning",
-        "reasoning_content",
-        "reasoning_text",
-        "thinking",
-        "redacted_thinking",
-        "thought",
-        "refusal",
-        "tool_use",
-        "tool_call",
-        "tool_result",
-        "function_call",
-        "function_call_output",
-    }
+#: Blocks that are no part of the answer; a tuple, because a provider may send anything as a type.
+_NOT_CONTENT = (
+    "reasoning",
+    "reasoning_content",
+    "reasoning_text",
+    "thinking",
+    "redacted_thinking",
+    "thought",
+    "refusal",
+    "tool_use",
+    "tool_call",
+    "tool_result",
+    "function_call",
+    "function_call_output",
 )
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking", "thinking_blocks")
 #: Where text may be, nested in any way.
@@ -35,11 +33,19 @@ _DEEPEST = 12
 #: Local models write their reasoning into the text itself.
 _INLINE_REASONING = re.compile(r"\A\s*<(think|thinking|reasoning)>(?:.*?</\1>|.*\Z)", re.DOTALL | re.IGNORECASE)
 
+#: Some templates open the reasoning in the prompt, so that the text begins inside it.
+_OPENED_BEFORE = re.compile(
+    r"\A(?:(?!<think).)*?^[ \t]*</(?:think|thinking)>[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
 _FILTERED = frozenset({"content_filter", "refusal", "safety", "recitation"})
 
+_CLOSING = "</think"
+
 _SHAPE_DEPTH = 4
 _SHAPE_ITEMS = 8
+_SHAPE_KEYS = 16
 _SHAPE_CHARS = 1200
 _NAMING_KEYS = frozenset({"type", "role", "object", "status", "finish_reason", "stop_reason", "finishReason"})
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,39}")
@@ -70,7 +76,7 @@ class NormalizedAnswer:
             return "filtered"
         if self.text:
             return None
-        return "reasoning_only" if _NOT_CONTENT.intersection(self.block_types) else "empty"
+        return "reasoning_only" if any(each in _NOT_CONTENT for each in self.block_types) else "empty"
 
 
 def normalize_answer(response: Mapping[str, Any]) -> NormalizedAnswer:
@@ -90,7 +96,7 @@ def normalize_answer(response: Mapping[str, Any]) -> NormalizedAnswer:
 def describe_shape(response: Mapping[str, Any]) -> str:
     """What an answer is made of, for the log: keys, kinds and lengths, never its words.
 
-    At most 4 levels deep, 8 items a level and 1,200 characters.
+    At most 4 levels deep, 8 items of a list, 16 keys of an object and 1,200 characters.
     """
     return clip(json.dumps(_shape(response, 0)), _SHAPE_CHARS)
 
@@ -124,7 +130,9 @@ def _is_content(node: Mapping[str, Any]) -> bool:
 
 
 def _without_inline_reasoning(text: str) -> str:
-    return _INLINE_REASONING.sub("", text, count=1).strip()
+    while (shown := _INLINE_REASONING.sub("", text, count=1).strip()) != text:
+        text = shown
+    return _OPENED_BEFORE.sub("", text, count=1).strip() if _CLOSING in text.lower() else text
 
 
 def _block_types(node: object, depth: int) -> Iterator[str]:
@@ -146,7 +154,7 @@ def _own_types(node: Mapping[str, Any]) -> Iterator[str]:
     if node.get("thought") is True or any(node.get(key) for key in _REASONING_KEYS):
         yield "reasoning"
     content = node.get("content")
-    if isinstance(content, str) and _INLINE_REASONING.match(content):
+    if isinstance(content, str) and _without_inline_reasoning(content) != content.strip():
         yield "reasoning"
 
 
@@ -176,7 +184,7 @@ def _shape(node: object, depth: int, key: str = "") -> object:
     if depth >= _SHAPE_DEPTH:
         return "..."
     if isinstance(node, Mapping):
-        items = list(node.items())[:_SHAPE_ITEMS]
+        items = list(node.items())[:_SHAPE_KEYS]
         return {_safe_key(name): _shape(value, depth + 1, str(name)) for name, value in items}
     if isinstance(node, list):
         return [_shape(item, depth + 1) for item in node[:_SHAPE_ITEMS]]

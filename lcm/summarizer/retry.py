@@ -9,8 +9,12 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from lcm.clock import Clock
+from lcm.domain.model_calls import FaultKind
 
 T = TypeVar("T")
+
+#: A provider cannot mean more than this; the sum of a time and an absurd number would be no time.
+LONGEST_WISH_S = 30 * 86_400.0
 
 Sleep = Callable[[float], Awaitable[object]]
 #: A number of 0 .. 1, different each time.
@@ -22,13 +26,12 @@ class Fault:
     """Why a call has no answer.
 
     Attributes:
-        kind: a stable word for the log.
         message: one safe line for a person.
         is_transient: whether the same call may succeed later.
         retry_after_s: what the provider asked to wait.
     """
 
-    kind: str
+    kind: FaultKind
     message: str
     is_transient: bool
     retry_after_s: float | None = None
@@ -36,7 +39,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Exponential waiting between attempts, bounded; a provider's own wish goes before, bounded too."""
+    """Exponential waiting between attempts, bounded; a provider's own wish goes before.
+
+    Attributes:
+        max_retry_after_s: a provider that asks to wait longer is not asked again in this call: a usage limit is over in
+            hours, and nobody should sit in front of a silent command until then.
+    """
 
     max_attempts: int = 3
     initial_delay_s: float = 1.0
@@ -45,12 +53,13 @@ class RetryPolicy:
     max_retry_after_s: float = 60.0
 
     def may_retry(self, fault: Fault, attempts: int) -> bool:
-        return fault.is_transient and attempts < self.max_attempts
+        is_soon = fault.retry_after_s is None or fault.retry_after_s <= self.max_retry_after_s
+        return fault.is_transient and is_soon and attempts < self.max_attempts
 
     def delay_s(self, fault: Fault, attempts: int, jitter: float) -> float:
         """Seconds to wait after this many attempts; jitter takes off up to half, so that callers spread."""
         if fault.retry_after_s is not None:
-            return min(fault.retry_after_s, self.max_retry_after_s)
+            return fault.retry_after_s
         longest = min(self.max_delay_s, self.initial_delay_s * self.multiplier ** (attempts - 1))
         return longest * (1 - jitter / 2)
 
@@ -71,14 +80,17 @@ async def call_with_retries(
 def parse_retry_after(headers: Mapping[str, str], clock: Clock) -> float | None:
     """Seconds that a response asks to wait, 0 for a moment in the past; None when it says nothing usable.
 
-    Header names are in lower case. Milliseconds (`retry-after-ms`), seconds and an HTTP date are understood.
+    Header names are in lower case. Milliseconds (`retry-after-ms`), seconds and an HTTP date are understood; what is
+    longer than a month is taken as a month.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
-        return milliseconds / 1000
+        return min(milliseconds / 1000, LONGEST_WISH_S)
     value = headers.get("retry-after")
     seconds = _number(value)
-    return seconds if seconds is not None or value is None else _seconds_until(value, clock)
+    if seconds is None and value is not None:
+        seconds = _seconds_until(value, clock)
+    return None if seconds is None else min(seconds, LONGEST_WISH_S)
 
 
 def _number(value: str | None) -> float | None:
@@ -92,8 +104,6 @@ def _number(value: str | None) -> float | None:
 def _seconds_until(value: str, clock: Clock) -> float | None:
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+        return None if moment.tzinfo is None else max(0.0, (moment - clock()).total_seconds())
+    except (ValueError, OverflowError):  # a date beyond what the calendar or the zone can hold
         return None
-    if moment.tzinfo is None:
-        return None
-    return max(0.0, (moment - clock()).total_seconds())

@@ -14,7 +14,8 @@ from lcm.transcripts.parse import claude, codex
 
 _SUFFIX = ".jsonl"
 _LOOK_AT_LINES = 50
-_CODEX_KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+#: A tuple: what a record calls its type may be anything, and only a tuple can be asked for an unhashable value.
+_CODEX_KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ def client_folders(claude_dir: Path, codex_dir: Path, client: str) -> list[Path]
         folders.append(claude_dir / "projects")
     if client in ("auto", codex.CLIENT):
         folders += [codex_dir / "sessions", codex_dir / "archived_sessions"]
-    return [folder for folder in folders if folder.is_dir()]
+    return [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112 -- False, not an error, for any name
 
 
 def find_transcripts(paths: Sequence[Path]) -> Iterator[Path | UnreadablePath]:

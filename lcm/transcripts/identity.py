@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lcm.domain.messages import IdentityKind
 from lcm.domain.records import MessageRecord, Thread
@@ -13,8 +13,7 @@ from lcm.ids import digest
 _SCHEME = "lcm1"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """What tells a record from others, without its occurrence.
 
     Attributes:

@@ -7,9 +7,8 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import msgspec
 
@@ -31,8 +30,7 @@ _SUSPECT = re.compile(rb"\x00|\\u(?:0000|[dD][89a-fA-F])")
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One physical line that is not blank.
 
     Attributes:
@@ -122,7 +120,7 @@ def _read_record(raw: bytes) -> tuple[JsonObject | None, str | None, int]:
         value, repairs = _decode(raw)
         if not isinstance(value, dict):
             return None, NOT_AN_OBJECT, 0
-        if _SUSPECT.search(raw):
+        if _may_be_suspect(raw) and _SUSPECT.search(raw):
             value, more = _repair(value)
             repairs += more
     except RecursionError:
@@ -132,6 +130,11 @@ def _read_record(raw: bytes) -> tuple[JsonObject | None, str | None, int]:
     except ValueError:
         return None, TOO_MANY_DIGITS, 0
     return value, None, repairs
+
+
+def _may_be_suspect(raw: bytes) -> bool:
+    """Plain searches, four times as fast as the pattern, rule almost every line out."""
+    return b"\\u" in raw or b"\x00" in raw
 
 
 def _decode(raw: bytes) -> tuple[Any, int]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from lcm.domain.ingest import Checkpoint
 from lcm.domain.records import (
@@ -25,6 +27,7 @@ from lcm.transcripts.parse import claude, codex
 from lcm.transcripts.parse.claude import ClaudeParser
 from lcm.transcripts.parse.codex import CodexParser
 from lcm.transcripts.parse.parser import TranscriptParser
+from lcm.transcripts.source_state import SourceState
 
 _LOOK_FOR_CWD_LINES = 400
 _META_SUFFIX = ".meta.json"
@@ -39,8 +42,7 @@ class FileWasReplaced(Exception):
     """What stands under the file's name is no longer what was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLine:
+class ReadLine(NamedTuple):
     """What one line gave, and where reading goes on after it."""
 
     items: tuple[ParsedItem, ...]
@@ -70,13 +72,13 @@ class Head:
 
 
 class TranscriptReader:
-    """One pass over the new part of a file."""
+    """One pass over the new part of a file; `text_key` keys what the parser's state keeps of texts."""
 
-    def __init__(self, path: Path, client: str, checkpoint: Checkpoint) -> None:
+    def __init__(self, path: Path, client: str, checkpoint: Checkpoint, *, text_key: bytes = b"") -> None:
         self._path = path
         self._checkpoint = checkpoint
-        state: JsonObject | None = json.loads(checkpoint.parser_state).get("parser")
-        self._parser = make_parser(client, state, fallback_session_id=_stem(path))
+        saved = SourceState.read(checkpoint.parser_state) or SourceState()
+        self._parser = make_parser(client, saved.parser, fallback_session_id=_stem(path), text_key=text_key)
         self._inode = path.stat().st_ino
         self._looks_for_meta = client == claude.CLIENT
 
@@ -88,13 +90,16 @@ class TranscriptReader:
                 items: tuple[ParsedItem, ...] = (SkippedLine(line.line, line.skipped or "not usable"),)
             else:
                 items = tuple(self._parser.feed(line.line, line.record))
-            if any(isinstance(item, HistoryNeeded) for item in items):
-                raise HistoryIsNeeded
+            for item in items:
+                if type(item) is HistoryNeeded:
+                    raise HistoryIsNeeded
             line_count = line.line if line.skipped == INCOMPLETE else line.line + 1
-            yield ReadLine(self._with_link(items), line.end_offset, line_count, line.repairs, line.size_bytes)
+            if self._looks_for_meta:
+                items = self._with_link(items)
+            yield ReadLine(items, line.end_offset, line_count, line.repairs, line.size_bytes)
 
-    def checkpoint_at(self, line: ReadLine) -> Checkpoint:
-        """The checkpoint after the line that was read last.
+    def checkpoint_at(self, line: ReadLine, *, roots: dict[str, str] | None = None) -> Checkpoint:
+        """The checkpoint after the line that was read last, with the parser's state and these roots of sessions.
 
         Raises:
             FileWasReplaced: a checkpoint would vouch for bytes that nobody read.
@@ -107,44 +112,35 @@ class TranscriptReader:
             line_count=line.line_count,
             inode=self._inode,
             tail_sha256=tail_digest(self._path, line.offset),
-            parser_state=json.dumps({"parser": self._parser.state()}, separators=(",", ":")),
+            parser_state=SourceState(parser=self._parser.state(), roots=roots or {}).to_text(),
         )
 
     def _with_link(self, items: tuple[ParsedItem, ...]) -> tuple[ParsedItem, ...]:
         """Before the first message of a subagent's file: the link that the meta file beside it tells."""
         message = next((item for item in items if isinstance(item, MessageRecord)), None)
-        if message is None or not self._looks_for_meta:
+        if message is None:
             return items
         self._looks_for_meta = False
         link = _link_from_meta(self._path, message.thread)
         return items if link is None else (replace(link, line=message.line), *items)
 
 
-def make_parser(client: str, state: JsonObject | None, *, fallback_session_id: str) -> TranscriptParser:
+def make_parser(
+    client: str, state: JsonObject | None, *, fallback_session_id: str, text_key: bytes = b""
+) -> TranscriptParser:
     if client == codex.CLIENT:
         return CodexParser(state, fallback_session_id=fallback_session_id)
-    return ClaudeParser(state, fallback_session_id=fallback_session_id)
+    return ClaudeParser(state, fallback_session_id=fallback_session_id, text_key=text_key)
 
 
 def is_still_valid(path: Path, checkpoint: Checkpoint) -> bool:
     """Whether the file still begins with what was read: same inode, not shorter, same bytes before the offset."""
-    if saved_state(checkpoint) is None:
+    if SourceState.read(checkpoint.parser_state) is None:
         return False
     found = path.stat()
     if found.st_size < checkpoint.offset or (checkpoint.offset and found.st_ino != checkpoint.inode):
         return False
     return checkpoint.offset == 0 or tail_digest(path, checkpoint.offset) == checkpoint.tail_sha256
-
-
-def saved_state(checkpoint: Checkpoint) -> dict[str, JsonObject] | None:
-    """The state by its owner (`parser`, `writer`, `roots`); None when it cannot be read: like no checkpoint."""
-    try:
-        state = json.loads(checkpoint.parser_state)
-    except ValueError:
-        return None
-    if not isinstance(state, dict) or not all(isinstance(each, dict) for each in state.values()):
-        return None
-    return state
 
 
 def read_head(path: Path, client: str) -> Head:
@@ -168,7 +164,8 @@ def session_file_of(path: Path, session_id: str) -> Path | None:
     if not session_id or "/" in session_id:
         return None
     places = [path.with_name(name), *(folder.with_name(name) for folder in path.parents if folder.name == session_id)]
-    return next((place for place in places if place != path and place.is_file()), None)
+    # The id came from the file: no name that it makes may be an error, such as one that is too long.
+    return next((place for place in places if place != path and os.path.isfile(place)), None)  # noqa: PTH113
 
 
 def _link_from_meta(path: Path, thread: Thread) -> SubagentLink | None:

@@ -32,10 +32,31 @@ class TestDamagedDatabase:
         before = stored.database.read_bytes()
         run = stored(*command.split())
 
-        assert run.code == 1
+        assert run.code == (3 if command == "verify" else 1)
         assert "is not a database" in run.error
         assert "move it away" in run.error
         assert stored.database.read_bytes() == before
+
+    def test_both_proofs_name_the_project_and_cannot_tell(self, stored: Cli) -> None:
+        """`verify` and `verify-schema` agree: exit code 3, with the folder of the project, in JSON too."""
+        stored.database.write_bytes(b"this is a diary, not a database\n" * 200)
+        runs = [stored.inside(command, "--json") for command in ("verify", "verify-schema")]
+
+        assert [run.code for run in runs] == [3, 3]
+        assert all(run.error.startswith(f"{stored.folder}: The ") for run in runs)
+        whole, schema = (run.json for run in runs)
+        assert (whole["root"], whole["ok"], whole["project_id"]) == (str(stored.folder), None, None)
+        assert [(each["root"], each["ok"]) for each in schema["projects"]] == [(str(stored.folder), None)]
+
+    def test_the_other_projects_are_verified_all_the_same(self, stored: Cli, tmp_path: Path) -> None:
+        """One damaged database among several: exit code 3, and the proof of the rest."""
+        stored("import", make_claude_session(tmp_path / "o.jsonl", session_id="o", first=100, cwd="/elsewhere"))
+        (damaged,) = [path for path in stored.home.rglob("db.sqlite") if b"Question 14" in path.read_bytes()]
+        damaged.write_bytes(b"this is a diary, not a database\n" * 200)
+        run = stored.inside("verify", "--project", "all", "--json")
+
+        assert (run.code, run.json["ok"]) == (3, None)
+        assert [each["ok"] for each in run.json["projects"]] == [True, None]
 
     def test_pages_overwritten_by_something_else(self, stored: Cli) -> None:
         """Damage behind the first page is told as damage."""

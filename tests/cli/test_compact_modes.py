@@ -14,6 +14,8 @@ from tests.transcript_factory import make_claude_session
 
 #: Chunks so small that each session needs several passes.
 CHUNKS = {"LCM_LEAF_CHUNK_TOKENS": "300"}
+#: Chunks of which a truncation still saves enough to be kept.
+WIDE_CHUNKS = {"LCM_LEAF_CHUNK_TOKENS": "1200"}
 SESSIONS = tuple(f"5e551011-0000-4000-8000-00000000000{number}" for number in range(1, 5))
 
 
@@ -157,7 +159,7 @@ class TestRepair:
     def test_a_truncated_summary_is_written_again(self, sessions: Cli) -> None:
         """A useless model leaves truncations; a good one replaces them in place, and search finds the new text only."""
         with ModelServer(lambda request: says(request.prompt * 2)) as server:
-            cli = with_model(sessions, server)
+            cli = with_model(Cli(sessions.home, sessions.folder, WIDE_CHUNKS), server)
             assert cli("compact", "--conversation", "1").code == 0
             shown = cli("context", "1", "--json").json
             server.answer(lambda _request: says("The albatross was repaired."))

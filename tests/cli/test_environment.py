@@ -230,3 +230,44 @@ class TestWidth:
         assert SESSION in wide
         assert SESSION[:8] not in narrow
         assert narrow.splitlines()[1].split()[0] == "1"
+
+
+class TestTimes:
+    @pytest.mark.parametrize(
+        ("zone", "shown"),
+        [
+            ("UTC", "2026-02-17 07:38 UTC"),
+            ("America/New_York", "2026-02-17 02:38 -05:00"),
+            ("Asia/Kolkata", "2026-02-17 13:08 +05:30"),
+        ],
+    )
+    def test_are_shown_where_the_person_is(self, filled: Cli, zone: str, shown: str) -> None:
+        """In the zone of the machine, with its distance from UTC."""
+        assert shown in filled("conversations", TZ=zone).out
+
+    def test_the_setting_wins_over_the_machine(self, filled: Cli) -> None:
+        """Who sets a zone sees times in it."""
+        run = filled("conversations", TZ="Asia/Kolkata", LCM_TIMEZONE="America/New_York")
+
+        assert "2026-02-17 02:38 -05:00" in run.out
+
+
+class TestUnknownVariables:
+    def test_the_nearest_known_one_is_told(self, filled: Cli) -> None:
+        """A mistyped name changes nothing, is told on standard error, and its value is not."""
+        run = filled("stats", "--json", LCM_FRESH_TAIL_COUT="77")
+
+        assert (run.code, run.json["conversations"]) == (0, 1)
+        assert run.error == (
+            "The variable LCM_FRESH_TAIL_COUT is no setting of lcm and was ignored; did you mean LCM_FRESH_TAIL_COUNT?"
+        )
+
+    def test_one_that_is_like_none(self, filled: Cli) -> None:
+        """It may belong to another program, so it is no error."""
+        run = filled("stats", "--json", LCM_QUX="secret")
+
+        assert run.code == 0
+        assert run.error == (
+            "The variable LCM_QUX is no setting of lcm and was ignored; `lcm config show --effective` lists those there"
+            " are."
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable
 
+from lcm.domain.breakers import Breaker, BreakerState
 from lcm.domain.compaction_state import CompactionMode, CompactionState
 from lcm.domain.context import AuditAction, ItemRef
 from lcm.domain.ingest import Checkpoint
@@ -12,7 +13,7 @@ from lcm.domain.large_files import NewLargeFile
 from lcm.domain.messages import Exclusion, Role
 from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus
 from lcm.errors import LcmError
-from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters
+from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters, TextKind
 from lcm.storage.contracts.project import Repositories
 from tests.factories import START, make_conversation, make_message, make_summary
 
@@ -21,6 +22,7 @@ _DIGEST = b"d" * 32
 _FILE = NewLargeFile("file_1", 1, 1, _DIGEST, "files/file_1")
 _CALL = CallReservation(1, "leaf", "fake/model", "normal", 0, 1)
 _STATE = CompactionState(1, CompactionMode.SWEEP, 0, _DIGEST, "done", None, START)
+_BREAKER = Breaker("openai", "openai/gpt-x", BreakerState.CLOSED, 1, "timeout", None, None, START)
 _WORDS = MatchQuery(words=("hello",))
 _ALL = SearchFilters()
 
@@ -51,8 +53,11 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "conversations.list_parts": lambda r: r.conversations.list_parts([1]),
     "conversations.count_parts": lambda r: r.conversations.count_parts(),
     "conversations.find_tool_results": lambda r: r.conversations.find_tool_results(["call-1"]),
+    "conversations.find_callers": lambda r: r.conversations.find_callers(["call-1"]),
+    "conversations.count_exclusions": lambda r: r.conversations.count_exclusions(),
     "conversations.delete_messages": lambda r: r.conversations.delete_messages([1]),
     "summaries.insert_summary": lambda r: r.summaries.insert_summary(make_summary(1)),
+    "summaries.insert_in_place": lambda r: r.summaries.insert_in_place(make_summary(1), [ItemRef(message_id=1)]),
     "summaries.link_messages": lambda r: r.summaries.link_messages(_KEY, [1]),
     "summaries.link_children": lambda r: r.summaries.link_children(_KEY, [_KEY]),
     "summaries.supersede": lambda r: r.summaries.supersede(_KEY, make_summary(1)),
@@ -67,8 +72,10 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "summaries.list_messages": lambda r: r.summaries.list_messages(_KEY),
     "summaries.list_subtree": lambda r: r.summaries.list_subtree(_KEY),
     "context.list_items": lambda r: r.context.list_items(1),
+    "context.list_newest": lambda r: r.context.list_newest(1, limit=1),
     "context.list_depths": lambda r: r.context.list_depths(1),
     "context.count_tokens": lambda r: r.context.count_tokens(1),
+    "context.has_raw_tokens": lambda r: r.context.has_raw_tokens(1, 1, before_position=1),
     "context.count_items": lambda r: r.context.count_items(1),
     "context.append_messages": lambda r: r.context.append_messages(1, [1]),
     "context.append_summary": lambda r: r.context.append_summary(1, _KEY),
@@ -93,6 +100,9 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "lexical_search.match_summaries": lambda r: r.lexical_search.match_summaries(_WORDS, _ALL, limit=1),
     "lexical_search.scan_messages": lambda r: r.lexical_search.scan_messages(["x"], _ALL, before_id=None, limit=1),
     "lexical_search.scan_summaries": lambda r: r.lexical_search.scan_summaries(["x"], _ALL, before_id=None, limit=1),
+    "lexical_search.find_newest": lambda r: r.lexical_search.find_newest(
+        TextKind.MESSAGE, ["x"], _ALL, lambda texts: range(len(texts)), limit=1, max_bytes=1
+    ),
     "lexical_search.find_missing": lambda r: r.lexical_search.find_missing(),
     "lexical_search.rebuild": lambda r: r.lexical_search.rebuild(),
     "redaction_admin.add_counts": lambda r: r.redaction_admin.add_counts({"built_in": 1}),
@@ -100,6 +110,7 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "coordination.record_session_ingest": lambda r: r.coordination.record_session_ingest("s", 1),
     "coordination.find_session_ingest": lambda r: r.coordination.find_session_ingest("s"),
     "ingest.get_or_create_source": lambda r: r.ingest.get_or_create_source("claude", "a"),
+    "ingest.list_revisions": lambda r: r.ingest.list_revisions(),
     "ingest.save_checkpoint": lambda r: r.ingest.save_checkpoint(1, Checkpoint(), expected_revision=0),
     "ingest.reset_source": lambda r: r.ingest.reset_source(1, expected_revision=0),
     "ingest.get_identity_salt": lambda r: r.ingest.get_identity_salt(),
@@ -114,11 +125,22 @@ OPERATIONS: dict[str, Callable[[Repositories], Awaitable[object]]] = {
     "compaction_states.find": lambda r: r.compaction_states.find(1, CompactionMode.SWEEP),
     "compaction_states.list_states": lambda r: r.compaction_states.list_states(CompactionMode.SWEEP),
     "compaction_states.note": lambda r: r.compaction_states.note(_STATE),
+    "breakers.find": lambda r: r.breakers.find("openai", "openai/gpt-x"),
+    "breakers.list_breakers": lambda r: r.breakers.list_breakers(),
+    "breakers.save": lambda r: r.breakers.save(_BREAKER, expected=None),
     "integrity.list_conversations": lambda r: r.integrity.list_conversations(),
     "integrity.list_messages": lambda r: r.integrity.list_messages(1, limit=1),
     "integrity.list_summaries": lambda r: r.integrity.list_summaries(limit=1),
     "integrity.list_shown_summaries": lambda r: r.integrity.list_shown_summaries(),
     "integrity.list_items": lambda r: r.integrity.list_items(1, limit=1),
+    "integrity.list_source_links": lambda r: r.integrity.list_source_links(limit=1),
+    "integrity.list_audits": lambda r: r.integrity.list_audits(),
+    "integrity.list_borrowed": lambda r: r.integrity.list_borrowed(),
+    "integrity.list_checkpoints": lambda r: r.integrity.list_checkpoints(limit=1),
+    "integrity.find_lost_keys": lambda r: r.integrity.find_lost_keys([b"k" * 32]),
+    "integrity.count_lost_messages": lambda r: r.integrity.count_lost_messages(),
+    "integrity.list_compaction_states": lambda r: r.integrity.list_compaction_states(),
+    "integrity.list_breakers": lambda r: r.integrity.list_breakers(),
     "integrity.list_files": lambda r: r.integrity.list_files(limit=1),
     "integrity.find_file_digests": lambda r: r.integrity.find_file_digests(["file_1"]),
     "integrity.count_unanswered_calls": lambda r: r.integrity.count_unanswered_calls(),

@@ -58,6 +58,15 @@ class TestGetOrCreateSource:
             await project.ingest.get_or_create_source("claude", text)
 
 
+class TestListRevisions:
+    async def test_every_source_with_its_revision(self, project: ProjectStorage, source: Source) -> None:
+        """A moved checkpoint counts one more; a source without one is at 0."""
+        await project.ingest.get_or_create_source("codex", "b")
+        await project.ingest.save_checkpoint(source.source_id, MIDDLE, expected_revision=0)
+
+        assert await project.ingest.list_revisions() == {("claude", source.locator): 1, ("codex", "b"): 0}
+
+
 class TestSaveCheckpoint:
     async def test_compare_and_swap(self, project: ProjectStorage, source: Source, clock: FakeClock) -> None:
         """The expected revision stores the checkpoint and counts one up."""

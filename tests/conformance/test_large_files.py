@@ -137,3 +137,58 @@ class TestFindFiles:
         stored = await other_project.large_files.insert_file(replace(make_file(other), content_sha256=b"e" * 32))
 
         assert stored.content_sha256 == b"e" * 32
+
+
+class TestListById:
+    async def test_gives_what_is_stored_by_id(
+        self, project: ProjectStorage, conversation: Conversation, other_project: ProjectStorage
+    ) -> None:
+        """Each once, in order of id; what is not stored in this project is left out."""
+        b = await project.large_files.insert_file(make_file(conversation, "file_b"))
+        a = await project.large_files.insert_file(make_file(conversation, "file_a"))
+
+        assert await project.large_files.list_by_id(["file_b", "file_c", "file_a", "file_b"]) == [a, b]
+        assert await project.large_files.list_by_id([]) == []
+        assert await other_project.large_files.list_by_id(["file_a"]) == []
+
+    async def test_takes_any_number_of_ids(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """More than a statement has parameters."""
+        stored = await project.large_files.insert_file(make_file(conversation, "file_33000"))
+
+        assert await project.large_files.list_by_id([f"file_{number}" for number in range(40_000)]) == [stored]
+
+    @pytest.mark.parametrize("text", UNSAFE_TEXTS)
+    async def test_unsafe_ids(self, project: ProjectStorage, text: str) -> None:
+        """Are refused."""
+        with pytest.raises(UnsafeText):
+            await project.large_files.list_by_id([text])
+
+
+class TestFindByPrefix:
+    async def test_gives_the_first_by_id(
+        self, project: ProjectStorage, conversation: Conversation, other_project: ProjectStorage
+    ) -> None:
+        """At most as many as asked for, of this project."""
+        files = [
+            await project.large_files.insert_file(make_file(conversation, file_id))
+            for file_id in ("file_ab2", "file_ab1", "file_b")
+        ]
+
+        assert await project.large_files.find_by_prefix("file_ab") == [files[1], files[0]]
+        assert await project.large_files.find_by_prefix("file_", limit=1) == [files[1]]
+        assert await other_project.large_files.find_by_prefix("file_") == []
+
+    async def test_signs_of_patterns_are_letters(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """Per cent and underscore mean themselves."""
+        await project.large_files.insert_file(make_file(conversation, "file_a"))
+
+        assert await project.large_files.find_by_prefix("fil%") == []
+        assert await project.large_files.find_by_prefix("fil__") == []
+
+    @pytest.mark.parametrize("text", UNSAFE_TEXTS)
+    async def test_unsafe_text_and_limits(self, project: ProjectStorage, text: str) -> None:
+        """Are refused."""
+        with pytest.raises(UnsafeText):
+            await project.large_files.find_by_prefix(text)
+        with pytest.raises(OutOfRange):
+            await project.large_files.find_by_prefix("file_", limit=-1)

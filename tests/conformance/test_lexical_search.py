@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,9 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lcm.domain.conversations import Conversation
-from lcm.domain.messages import Role
+from lcm.domain.messages import Exclusion, Role
 from lcm.errors import InvalidInput, OutOfRange, UnsafeText
-from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters, TextKind, TextRow
+from lcm.storage.contracts.lexical_search import (
+    Matches,
+    MatchQuery,
+    MatchTexts,
+    SearchFilters,
+    TextKind,
+    TextRow,
+)
 from lcm.storage.contracts.project import ProjectStorage
 from tests.conformance.steps import UNSAFE_TEXTS, compact_messages, shown_messages
 from tests.factories import START, make_conversation, make_message, make_summary
@@ -104,6 +114,22 @@ class TestMatchMessages:
         expected = expected | ({"token login"} if query.words in {("login",), ("LOGIN",)} else set())
 
         assert set(await matches(project, query)) == expected
+
+    async def test_phrase_written_as_one_word(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """The words of a name are found side by side and written together, but not scattered."""
+        await store(project, conversation, "set max_tokens", "set maxTokens", "tokens, at the max")
+        query = MatchQuery(phrases=(("max", "tokens"),), require_all=True)
+
+        assert set(await matches(project, query)) == {"set max_tokens", "set maxTokens"}
+
+    async def test_exclusion_is_told(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """A row says why its message is not in context."""
+        meta = make_message("deploy notes", exclusion=Exclusion.META)
+        await project.conversations.append_messages(conversation.conversation_id, [meta, make_message("deploy")])
+
+        found = await project.lexical_search.match_messages(MatchQuery(words=("deploy",)), ALL, limit=9)
+
+        assert {row.seq: row.exclusion for row in found.rows} == {0: Exclusion.META, 1: None}
 
     async def test_inflected_words(self, project: ProjectStorage, conversation: Conversation) -> None:
         """Words of one stem and words without their accents find each other."""
@@ -238,6 +264,105 @@ class TestScanMessages:
         await store(project, conversation, f"before {long} after", "x")
 
         assert len(await scanned(project, long)) == 1
+
+
+def every(texts: Sequence[bytes]) -> Sequence[int]:
+    return range(len(texts))
+
+
+async def newest(
+    project: ProjectStorage, matching: MatchTexts = every, *literals: str, limit: int = 99, max_bytes: int = 1_000_000
+) -> Matches:
+    return await project.lexical_search.find_newest(
+        TextKind.MESSAGE, literals, ALL, matching, limit=limit, max_bytes=max_bytes
+    )
+
+
+class TestFindNewest:
+    async def test_newest_by_time(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """Rows come by descending time, whatever the order of storing; equal times by descending id."""
+        batch = [make_message(text, minutes=minutes) for text, minutes in (("b", 5), ("a", 1), ("c", 9), ("d", 9))]
+        await project.conversations.append_messages(conversation.conversation_id, batch)
+
+        found = await newest(project)
+
+        assert [row.content for row in found.rows] == ["d", "c", "b", "a"]
+
+    async def test_literals_and_the_test_both_decide(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """Only texts with every literal are given to the test, as UTF-8, and only those it names are matches."""
+        await store(project, conversation, "foo 日本", "FOO bar", "other")
+        given: list[bytes] = []
+
+        def matching(texts: Sequence[bytes]) -> Sequence[int]:
+            given.extend(texts)
+            return [at for at, text in enumerate(texts) if b"bar" in text]
+
+        found = await newest(project, matching, "foo")
+
+        assert [row.content for row in found.rows] == ["FOO bar"]
+        assert sorted(given) == [b"FOO bar", "foo 日本".encode()]
+
+    async def test_count_goes_beyond_the_limit(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """Every match is counted; as many rows as asked for are given."""
+        await store(project, conversation, *[f"word {number}" for number in range(300)])
+
+        found = await newest(project, limit=2)
+
+        assert [row.content for row in found.rows] == ["word 299", "word 298"]
+        assert (found.count, found.is_complete) == (300, True)
+
+    async def test_no_limit_is_a_count(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """With a limit of 0 matches are only counted."""
+        await store(project, conversation, "a", "b")
+
+        found = await newest(project, limit=0)
+
+        assert (found.rows, found.count) == ((), 2)
+
+    async def test_more_rows_than_a_statement_takes(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """A limit above a thousand is kept."""
+        await store(project, conversation, *["word"] * 1_005)
+
+        assert len((await newest(project, limit=1_003)).rows) == 1_003
+
+    async def test_bytes_are_bounded(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """The newest texts are looked at until the bound, and the answer tells that there are more."""
+        await store(project, conversation, "old", *["x"] * 64)
+
+        found = await newest(project, max_bytes=10)
+
+        assert (found.count, found.is_complete) == (64, False)
+        assert "old" not in {row.content for row in found.rows}
+
+    async def test_literals_with_wildcards(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """Percent, underscore and slash stand for themselves."""
+        await store(project, conversation, "max_tokens", "max-tokens", "100% sure", "100 sure", "a/_b")
+
+        for literal, expected in (("X_T", "max_tokens"), ("0% s", "100% sure"), ("/_", "a/_b")):
+            assert [row.content for row in (await newest(project, every, literal)).rows] == [expected]
+
+    async def test_cancelling_ends_the_scan(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """After a cancellation only the batch at hand is looked at, and the project goes on."""
+        await store(project, conversation, *["word"] * 2_000)
+        loop, started, may_go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+        batches = 0
+
+        def matching(texts: Sequence[bytes]) -> Sequence[int]:
+            nonlocal batches
+            batches += 1
+            loop.call_soon_threadsafe(started.set)
+            may_go_on.wait(timeout=60)
+            return ()
+
+        scan = asyncio.create_task(newest(project, matching))
+        await started.wait()
+        scan.cancel()
+        may_go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await scan
+
+        assert batches == 1
+        assert len((await newest(project)).rows) == 99
 
 
 class TestFilters:

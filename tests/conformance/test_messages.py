@@ -478,3 +478,24 @@ class TestIsolation:
         )
 
         assert stored[0].ingest_key == KEY
+
+
+class TestCountExclusions:
+    async def test_by_conversation_and_reason(
+        self, project: ProjectStorage, other_project: ProjectStorage, conversation: Conversation
+    ) -> None:
+        """Messages in context are not counted, nor those of another project."""
+        await project.conversations.append_messages(
+            conversation.conversation_id,
+            [
+                make_message("a", exclusion=Exclusion.REWOUND),
+                make_message("b", exclusion=Exclusion.REWOUND),
+                make_message("c", exclusion=Exclusion.META),
+                make_message("d"),
+            ],
+        )
+
+        assert await project.conversations.count_exclusions() == {
+            conversation.conversation_id: {Exclusion.META: 1, Exclusion.REWOUND: 2}
+        }
+        assert await other_project.conversations.count_exclusions() == {}

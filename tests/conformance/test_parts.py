@@ -10,7 +10,7 @@ from lcm.domain.messages import MessagePart, PartType
 from lcm.errors import IdentityConflict, InvalidInput, OutOfRange, UnknownMessage, UnsafeText
 from lcm.storage.contracts.project import ProjectStorage
 from tests.conformance.steps import MAX_SAFE, UNSAFE_TEXTS, stored_messages
-from tests.factories import make_message
+from tests.factories import make_conversation, make_message
 
 CALL = MessagePart(0, PartType.TOOL_CALL, 0, 2, tool_call_id="call-1", tool_name="Read", metadata='{"a": 1}')
 RESULT = MessagePart(1, PartType.TOOL_RESULT, 2, 2, tool_call_id="call-1", is_error=False, file_id="file_1")
@@ -171,3 +171,33 @@ class TestFindToolResults:
         )
 
         assert await other_project.conversations.find_tool_results(["call-1"]) == {}
+
+
+class TestFindCallers:
+    async def test_the_conversation_of_the_first_call(
+        self, project: ProjectStorage, conversation: Conversation
+    ) -> None:
+        """A call that two conversations make belongs to the one with the lower message; results make no call."""
+        second = await project.conversations.create_conversation(make_conversation("session-2"))
+        for each in (conversation, second):
+            await project.conversations.append_messages(
+                each.conversation_id, [make_message("{}", parts=(CALL,)), make_message(parts=(result_of("call-2"),))]
+            )
+
+        found = await project.conversations.find_callers(["call-1", "call-2", "call-3"])
+        assert found == {"call-1": conversation.conversation_id}
+        assert await project.conversations.find_callers([]) == {}
+
+    @pytest.mark.parametrize("text", UNSAFE_TEXTS)
+    async def test_unsafe_text(self, project: ProjectStorage, text: str) -> None:
+        """A call id that cannot be stored is refused."""
+        with pytest.raises(UnsafeText, match="tool_call_id"):
+            await project.conversations.find_callers(["call-1", text])
+
+    async def test_other_project(
+        self, project: ProjectStorage, other_project: ProjectStorage, conversation: Conversation
+    ) -> None:
+        """A call in another project has no caller here."""
+        await project.conversations.append_messages(conversation.conversation_id, [make_message("{}", parts=(CALL,))])
+
+        assert await other_project.conversations.find_callers(["call-1"]) == {}

@@ -10,6 +10,7 @@ import pytest
 from lcm.domain.conversations import Conversation
 from lcm.domain.summaries import NewSummary, Summary, SummaryOrigin
 from lcm.errors import IdentityConflict, InvalidInput, UnknownSummary
+from lcm.storage.contracts.lexical_search import MatchQuery, SearchFilters
 from lcm.storage.contracts.project import ProjectStorage
 from tests.conformance.steps import (
     Abandoned,
@@ -98,6 +99,17 @@ class TestSupersede:
 
         assert await shown(project, conversation) == [of_summary(new), of_message(ids[1])]
         assert await shown(project, fork) == [of_summary(new), of_message(ids[1])]
+
+    async def test_search_finds_the_successor_only(self, project: ProjectStorage, conversation: Conversation) -> None:
+        """The old text is not in use any more; the new one is."""
+        ids = await shown_messages(project, conversation.conversation_id, 1)
+        old = await compact_messages(project, conversation.conversation_id, ids)
+
+        new = await project.summaries.supersede(old.summary_key, better(old))
+
+        either = MatchQuery(words=("leaf", "better"), require_all=False)
+        found = await project.lexical_search.match_summaries(either, SearchFilters(), limit=10)
+        assert [row.summary_id for row in found.rows] == [new.summary_id]
 
     async def test_twice_is_refused(self, project: ProjectStorage, conversation: Conversation) -> None:
         """Of two repairs at once one wins; the other leaves no node behind."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +120,7 @@ class Fuzzer:
         roll = self.chance.random()
         if roll < 0.03 and self._written:
             return self.chance.choice(self._written[-50:])
-        record = self.chance.choice(self.records)
+        record = self._renamed(self.chance.choice(self.records))
         if roll > 0.25:
             record = self._mutated(record)
         line = json.dumps(record, ensure_ascii=self.chance.random() < 0.5).encode("utf-8", "surrogatepass") + b"\n"
@@ -127,6 +128,15 @@ class Fuzzer:
             line = self._torn(line)
         self._written.append(line)
         return line
+
+    def _renamed(self, record: Record) -> Record:
+        """Mostly a record of its own: another id and another second, as a longer session would have them."""
+        if self.chance.random() < 0.3:
+            return record
+        day, hour = self.chance.randint(1, 28), self.chance.randint(0, 23)
+        moment = f"2026-02-{day:02}T{hour:02}:37:00.{len(self._written) % 1_000_000:06}Z"
+        own_id = {"uuid": str(uuid.UUID(int=self.chance.getrandbits(128), version=4))} if "uuid" in record else {}
+        return {**record, **own_id, "timestamp": moment}
 
     def _mutated(self, record: Record) -> Record:
         mutated = copy.deepcopy(record)

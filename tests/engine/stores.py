@@ -11,6 +11,7 @@ from lcm.domain.ingest import IngestCounts
 from lcm.domain.messages import IdentityKind, Message, MessagePart
 from lcm.engine.importing import FileReport, Importer, ProjectAccess
 from lcm.engine.prepare import Preparer
+from lcm.integrity.verify import verify_project
 from lcm.redaction.scrub import Scrubber
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.storage.sqlite.factory import SqliteFactory
@@ -77,8 +78,12 @@ class Store:
         return []
 
     async def faults(self) -> list[str]:
-        """What must never be: an unexcluded message not exactly once in its context, an index that lacks something."""
-        found = [fault for project in await self.open_all() for fault in await project.lexical_search.find_missing()]
+        """What must never be: what `lcm verify` finds, an unexcluded message not exactly once in its context."""
+        found = [
+            f"{fault.kind}: {fault.object}: {fault.finding}"
+            for project in await self.open_all()
+            for fault in (await verify_project(project)).faults
+        ]
         return found + [fault for view in await self._views() for fault in view.faults()]
 
     async def _views(self) -> list[_View]:

@@ -185,7 +185,7 @@ class TestCost:
 
             assert result.passes >= count // 8
             assert counted.calls.pop("list_items") == 1
-            assert counted.calls["transaction"] == result.passes
+            assert counted.calls["insert_in_place"] == result.passes
             assert counted.calls.total() <= 7 * result.passes
 
 

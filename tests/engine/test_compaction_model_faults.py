@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -19,8 +20,14 @@ from lcm import log
 from lcm.assembly.assembler import assemble
 from lcm.assembly.output import to_xml
 from lcm.cli.main import main
+from lcm.compaction.policy import CompactionPolicy
+from lcm.compaction.result import CompactionResult, StopReason
+from lcm.compaction.run import Compactor
+from lcm.compaction.sweep import sweep_conversation
 from lcm.domain.model_calls import CallStatus
 from lcm.domain.summaries import EscalationLevel, SummaryOrigin
+from lcm.settings.load import load_settings
+from lcm.summarizer.choose import choose_summarizer
 from tests.engine.context_proofs import import_file, opened, reached_message_ids
 from tests.engine.lcm_processes import ANTHROPIC, DEEP, KEY, OPENAI, ROOT, LcmHome, summarizes
 from tests.engine.long_sessions import JsonRecord, records_of, session_records, write_transcript
@@ -35,6 +42,8 @@ from tests.model_server import (
     only_reasons,
     says,
     says_nothing,
+    sends,
+    sends_bytes,
 )
 
 both = pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
@@ -87,6 +96,24 @@ def compact(home: LcmHome) -> Said:
     lines = [line for line in ran.stderr.splitlines() if not line.startswith("{")]
     (result,) = json.loads(ran.stdout)["conversations"]
     return Said(ran.exit_code, result, lines, ran.stdout + ran.stderr)
+
+
+def stats(home: LcmHome) -> dict[str, Any]:
+    ran = CliRunner().invoke(main, ["stats", "--json", "--project", ROOT], env=home.environment)
+    printed: dict[str, Any] = json.loads(ran.stdout)
+    return printed
+
+
+def told_by_stats(home: LcmHome) -> str:
+    return CliRunner().invoke(main, ["stats", "--project", ROOT], env=home.environment).stdout
+
+
+async def compact_by_itself(home: LcmHome) -> CompactionResult:
+    """What an engine does after a turn."""
+    settings = load_settings(environ=home.environment)
+    compactor = Compactor(choose_summarizer(settings), CompactionPolicy.manual(settings), str)
+    async with opened(home.home) as project:
+        return await sweep_conversation(compactor, project, 1)
 
 
 @dataclass(frozen=True)
@@ -170,29 +197,46 @@ class TestUselessAnswers:
 class TestFailedCalls:
     @both
     @pytest.mark.parametrize(
-        ("answer", "line"),
+        ("answer", "code", "line"),
         [
-            (fails(400), "the request was refused; check LCM_SUMMARY_MODEL and what this model accepts."),
+            (fails(400), "refused", "the request was refused; check LCM_SUMMARY_MODEL and what this model accepts."),
+            (fails(422), "refused", "the request was refused; check LCM_SUMMARY_MODEL and what this model accepts."),
             (
                 fails(401),
+                "key_rejected",
                 "the API key was rejected; check LCM_SUMMARY_API_KEY or the provider's own variable.",
+            ),
+            (fails(402), "not_paid", "payment is asked for; check the account's balance."),
+            (fails(403), "not_allowed", "access was refused; check what the API key may use."),
+            (
+                fails(404),
+                "model_unknown",
+                "the model or the address is unknown; check LCM_SUMMARY_MODEL and LCM_SUMMARY_BASE_URL.",
             ),
             (
                 fails(429),
+                "rate_limited",
                 "the rate of requests is limited; try again later or check the account's quota.",
+            ),
+            (fails(500), "server_failed", "it failed to answer; try again later."),
+            (fails(529), "server_failed", "it failed to answer; try again later."),
+            (
+                sends_bytes(b"<html>Welcome</html>"),
+                "garbled",
+                "what it answered is no model's answer; check LCM_SUMMARY_BASE_URL, or try again later.",
             ),
             (
-                fails(429, retry_after="3600"),
-                "the rate of requests is limited; try again later or check the account's quota.",
+                sends({"strange": "planted words"}),
+                "garbled",
+                "what it answered is no model's answer; check LCM_SUMMARY_BASE_URL, or try again later.",
             ),
-            (fails(500), "it failed to answer; try again later."),
-            (hangs_up(), "it cannot be reached; check the network and LCM_SUMMARY_BASE_URL."),
-            (drops(), "it cannot be reached; check the network and LCM_SUMMARY_BASE_URL."),
-            (never_answers(), "no answer in time; try again or raise LCM_SUMMARY_TIMEOUT_S."),
+            (hangs_up(), "unreachable", "it cannot be reached; check the network and LCM_SUMMARY_BASE_URL."),
+            (drops(), "unreachable", "it cannot be reached; check the network and LCM_SUMMARY_BASE_URL."),
+            (never_answers(), "timeout", "no answer in time; try again or raise LCM_SUMMARY_TIMEOUT_S."),
         ],
     )
-    def test_change_nothing_and_say_one_line(
-        self, home: LcmHome, server: ModelServer, model: str, answer: ModelAnswer, line: str
+    def test_change_nothing_and_say_one_line(  # noqa: PLR0917 - a table of three columns for two interfaces
+        self, home: LcmHome, server: ModelServer, model: str, answer: ModelAnswer, code: str, line: str
     ) -> None:
         """Exit code 1, one line with the remedy, a failed call in the ledger, the context as before, until it works."""
         before = stored(home)
@@ -203,12 +247,39 @@ class TestFailedCalls:
         after = stored(home)
         assert (said.exit_code, said.result["stop_reason"]) == (1, "summarizer_unavailable")
         assert said.lines == [f"lcm: The model provider {model.partition('/')[0]}: {line}"]
-        assert after.calls == [(CallStatus.FAILED, "summarizer_unavailable")]
+        assert after.calls == [(CallStatus.FAILED, code)]
         assert (after.summaries, after.reached, after.revision) == ([], before.reached, before.revision)
-        assert "scripted failure" not in said.everything
+        for hidden in ("scripted failure", "planted words", "Welcome", server.url, KEY):
+            assert hidden not in said.everything
         server.answer(summarizes)
         assert compact(home.with_model(server, model)).exit_code == 0
         assert stored(home).item_count == 9
+
+    @both
+    def test_tell_when_a_limit_ends(self, home: LcmHome, server: ModelServer, model: str) -> None:
+        """A limit of an hour is not waited for; the line tells until when, and so does `lcm stats`."""
+        server.answer_in_turn(fails(429, retry_after="3600"))
+
+        said = compact(home.with_model(server, model, LCM_SUMMARY_MAX_ATTEMPTS="9"))
+
+        (line,) = said.lines
+        (breaker,) = stats(home)["breakers"]
+        assert re.search(r": requests are limited until \d{4}-\d\d-\d\d \d\d:\d\d UTC; go on then\.$", line)
+        assert (len(server.requests), breaker["state"], breaker["error_code"]) == (1, "open", "rate_limited")
+        opened_at, probe_at = (datetime.fromisoformat(breaker[name]) for name in ("opened_at", "probe_at"))
+        assert (probe_at - opened_at).total_seconds() == 3600
+
+    @both
+    def test_without_tls_say_so(self, home: LcmHome, server: ModelServer, model: str) -> None:
+        """An https address of a server that speaks none."""
+        url = server.url_for(model).replace("http:", "https:")
+
+        said = compact(home.with_model(server, model, LCM_SUMMARY_BASE_URL=url))
+
+        assert said.lines[0].endswith(
+            ": no secure connection; check LCM_SUMMARY_BASE_URL and the certificates that this machine trusts."
+        )
+        assert stored(home).calls == [(CallStatus.FAILED, "tls_failed")]
 
     @both
     def test_are_repeated_after_the_wait_asked_for(self, home: LcmHome, server: ModelServer, model: str) -> None:
@@ -253,6 +324,116 @@ class TestHugeOutput:
 
 def too_long() -> ModelAnswer:
     return fails(400, error="prompt is too long: 300000 tokens > 10000 maximum")
+
+
+class TestBreaker:
+    def test_three_failed_runs_open_it_and_a_run_by_hand_asks_all_the_same(
+        self, home: LcmHome, server: ModelServer
+    ) -> None:
+        """`lcm stats` tells; the next run by hand makes one call, and when that is answered all is well again."""
+        server.answer_in_turn(fails(503))
+        broken = home.with_model(server)
+        states = []
+        for _ in range(4):
+            assert compact(broken).exit_code == 1
+            states += [(each["state"], each["failures"]) for each in stats(home)["breakers"]]
+
+        assert states == [("closed", 1), ("closed", 2), ("open", 3), ("open", 4)]
+        assert "openai/gpt-x until 20" in told_by_stats(home)
+        server.answer(summarizes)
+        assert compact(broken).exit_code == 0
+        assert [each["state"] for each in stats(home)["breakers"]] == ["closed"]
+        assert "model rests" not in told_by_stats(home)
+
+    def test_compaction_by_itself_asks_nothing_while_it_is_open(self, home: LcmHome, server: ModelServer) -> None:
+        """No request and nothing in the ledger; one line tells until when and what to do."""
+        server.answer_in_turn(fails(401))
+        compact(home.with_model(server))
+        calls = stored(home).calls
+
+        result = asyncio.run(compact_by_itself(home.with_model(server)))
+
+        assert (result.stop_reason, result.model_calls, result.summaries_created) == (
+            StopReason.SUMMARIZER_UNAVAILABLE,
+            0,
+            0,
+        )
+        told = re.sub(r"\d\d\d\d-\d\d-\d\d \d\d:\d\d", "THEN", result.message or "")
+        assert told == (
+            "The model provider openai: not asked again before THEN UTC, after 1 failed call (key_rejected);"
+            " run `lcm compact` to ask at once, or `lcm stats` to see more."
+        )
+        assert (len(server.requests), stored(home).calls) == (1, calls)
+
+    def test_summaries_about_failures_do_not_trip_it(self, home: LcmHome, server: ModelServer) -> None:
+        """Words decide nothing: an answer full of status codes is an answer."""
+        server.answer_in_turn(says("Error 401 invalid x-api-key, 429 rate limit exceeded, context_length_exceeded."))
+
+        assert compact(home.with_model(server)).exit_code == 0
+        assert stats(home)["breakers"] == []
+
+
+class TestShortWindow:
+    @both
+    def test_a_source_beyond_the_setting_is_read_in_pieces(
+        self, tmp_path: Path, server: ModelServer, model: str
+    ) -> None:
+        """One leaf, stored once, from several calls that all fit the window; the ledger has every one of them."""
+        home = imported(tmp_path, session_records(200))
+
+        said = compact(home.with_model(server, model, LCM_SUMMARY_MAX_INPUT_TOKENS="4096"))
+
+        after = stored(home)
+        assert (said.exit_code, said.result["summaries_created"]) == (0, 1)
+        assert after.summaries == [(SummaryOrigin.MODEL, EscalationLevel.NORMAL)]
+        assert after.calls == [(CallStatus.ANSWERED, None)] * len(server.requests)
+        assert said.result["model_calls"] == len(server.requests) > 3
+        assert all(len(request.system + request.prompt) < 4 * 4096 for request in server.requests)
+        assert after.reached == list(range(1, 201))
+
+    @both
+    def test_a_provider_that_refuses_the_length_gets_pieces(
+        self, tmp_path: Path, server: ModelServer, model: str
+    ) -> None:
+        """Nothing is configured: two refusals are enough, are told in the ledger, and trip no breaker."""
+        home = imported(tmp_path, session_records(200))
+        server.answer(lambda request: summarizes(request) if len(request.prompt) < 16_000 else too_long())
+
+        said = compact(home.with_model(server, model))
+
+        after = stored(home)
+        assert (said.exit_code, said.lines) == (0, [])
+        assert after.summaries == [(SummaryOrigin.MODEL, EscalationLevel.NORMAL)]
+        assert after.calls[:2] == [(CallStatus.FAILED, "too_long")] * 2
+        assert set(after.calls[2:]) == {(CallStatus.ANSWERED, None)}
+        assert stats(home)["breakers"] == []
+
+    def test_a_piece_that_fails_leaves_nothing_behind(self, tmp_path: Path, server: ModelServer) -> None:
+        """The third call is refused: no summary, the context as before, three calls in the ledger."""
+        home = imported(tmp_path, session_records(200))
+        before = stored(home)
+        server.answer(lambda request: summarizes(request) if len(server.requests) < 3 else fails(403))
+
+        said = compact(home.with_model(server, LCM_SUMMARY_MAX_INPUT_TOKENS="4096"))
+
+        after = stored(home)
+        assert (said.exit_code, said.result["model_calls"]) == (1, 3)
+        assert after.calls == [(CallStatus.ANSWERED, None)] * 2 + [(CallStatus.FAILED, "not_allowed")]
+        assert (after.summaries, after.reached, after.revision) == ([], before.reached, before.revision)
+
+    def test_a_model_too_small_for_the_prompt_is_told(self, tmp_path: Path, server: ModelServer) -> None:
+        """However short the pieces, it refuses: one line with what to set, and no truncation."""
+        home = imported(tmp_path, session_records(200))
+        server.answer(lambda _request: too_long())
+
+        said = compact(home.with_model(server))
+
+        (line,) = said.lines
+        assert line == (
+            "lcm: The model provider openai: the text is too long for the model; set LCM_SUMMARY_MAX_INPUT_TOKENS to"
+            " its context, or take a larger one."
+        )
+        assert (said.exit_code, stored(home).summaries) == (1, [])
 
 
 class TestRequests:

@@ -76,11 +76,11 @@ class TestKilled:
     @pytest.mark.parametrize(
         ("place", "number", "passes"),
         [
-            ("lcm.storage.core.summaries.CoreSummaryRepository.insert_summary", 2, 1),
-            ("lcm.storage.core.summaries.CoreSummaryRepository.link_messages", 3, 2),
-            ("lcm.storage.core.summaries.CoreSummaryRepository.link_children", 1, None),
-            ("lcm.storage.core.context.CoreContextRepository.replace_range", 2, 1),
-            ("lcm.compaction.sweep._Sweep._attempt", 2, 2),
+            ("lcm.storage.core.pass_storage.PassStorage.require_range", 2, 1),
+            ("lcm.storage.core.pass_storage.PassStorage.insert_summary", 2, 1),
+            ("lcm.storage.core.pass_storage.PassStorage.insert_links", 3, 2),
+            ("lcm.storage.core.pass_storage.PassStorage.replace", 2, 1),
+            ("lcm.compaction.run.ConversationRun.attempt", 2, 2),
         ],
     )
     async def test_at_every_step_of_storing_a_pass(

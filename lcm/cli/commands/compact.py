@@ -29,6 +29,7 @@ from lcm.retrieval.identify import resolve_conversation
 from lcm.storage.contracts.project import ProjectStorage
 from lcm.summarizer.choose import choose_summarizer
 from lcm.summarizer.contract import Summarizer
+from lcm.summarizer.gate import ProviderGate
 
 _MAX_CONCURRENCY = 32
 _MOST_SECONDS = 604_800
@@ -192,7 +193,11 @@ class _Compaction:
 
     def _compactor(self, chosen: _Chosen, summarizer: Summarizer) -> Compactor:
         scrubber = build_scrubber(self._current.settings, chosen.project.root)
-        return Compactor(summarizer, self._policy, lambda text: scrubber.scrub(text).text, limits=self._limits)
+        # Whoever compacts by hand has perhaps just mended what was wrong.
+        gate = ProviderGate(chosen.project.breakers, summarizer.model, forces_probe=True)
+        return Compactor(
+            summarizer, self._policy, lambda text: scrubber.scrub(text).text, limits=self._limits, gate=gate
+        )
 
     def _order_of(self, chosen: _Chosen) -> CompactionOrder:
         return replace(

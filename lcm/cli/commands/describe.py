@@ -8,10 +8,23 @@ from typing import Any
 
 import click
 
-from lcm.cli.options import json_option, project_option
-from lcm.cli.output import jsonable, print_json, shown_time, write, write_fact
+from lcm.cli import exit_codes
+from lcm.cli.options import WholeNumber, json_option, project_option
+from lcm.cli.output import jsonable, print_json, say, shown_time, write, write_fact
 from lcm.cli.running import run, session
 from lcm.composition.lookup import find_in_one
+from lcm.errors import InvalidInput
+from lcm.large_files.pages import (
+    DEFAULT_CHARS,
+    DEFAULT_LINES,
+    MAX_CHARS,
+    MAX_LINES,
+    MIN_CHARS,
+    FilePage,
+    PageSize,
+    Place,
+    parse_place,
+)
 from lcm.retrieval.describe import (
     ConversationDescription,
     Description,
@@ -22,28 +35,81 @@ from lcm.retrieval.describe import (
 )
 
 
+class FilePlace(click.ParamType[Place]):
+    """A place in a stored file: `120` is a line, `1:20001` a character of it."""
+
+    name = "PLACE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Place:
+        if isinstance(value, Place):
+            return value
+        try:
+            return parse_place(value)
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+
+
 @click.command("describe")
 @click.argument("identifier", metavar="ID")
+@click.option(
+    "--from", "start", type=FilePlace(), default="1", help="Where a file's page starts: LINE or LINE:CHARACTER."
+)
+@click.option(
+    "--lines",
+    type=WholeNumber(MAX_LINES),
+    default=DEFAULT_LINES,
+    show_default=True,
+    help="Most lines of a file's page.",
+)
+@click.option(
+    "--chars",
+    type=WholeNumber(MAX_CHARS, minimum=MIN_CHARS),
+    default=DEFAULT_CHARS,
+    show_default=True,
+    help="Most characters of a file's page; a longer line is continued by the next page.",
+)
 @project_option
 @json_option
-def command(identifier: str, selector: str | None, as_json: bool) -> None:
-    """Show everything about one ID: a summary (sum_...), a file (file_...), a conversation, or a message (3:17)."""
+def command(identifier: str, start: Place, lines: int, chars: int, selector: str | None, as_json: bool) -> None:
+    """Show everything about one ID: a summary (sum_...), a file (file_...), a conversation, or a message (3:17).
 
-    async def work() -> None:
+    Of a file also its content, a page at a time; the last line tells how to get the next one.
+    """
+
+    async def work() -> int:
         async with session() as current:
             projects = await current.select(selector)
-            project, found = await find_in_one(projects, lambda each: describe(each, identifier))
+            page_size = PageSize(lines, chars)
+            project, found = await find_in_one(
+                projects, lambda each: describe(each, identifier, start=start, page_size=page_size)
+            )
         if as_json:
             print_json({"project_id": project.project_id, **jsonable(found)})
-            return
-        for name, value in _facts(found):
-            write_fact(name, str(value))
-        text = _text(found)
-        if text:
-            write("")
-            write(text)
+        else:
+            _print(found)
+        if isinstance(found, FileDescription) and found.problem:
+            say(f"lcm: {found.problem}")
+            return exit_codes.FAILURE
+        return exit_codes.DONE
 
     run(work)
+
+
+def _print(found: Description) -> None:
+    for name, value in _facts(found):
+        write_fact(name, str(value))
+    for text in _texts(found):
+        write("")
+        write(text)
+    if isinstance(found, FileDescription) and found.page:
+        _say_what_follows(found.file.file_id, found.page)
+
+
+def _say_what_follows(file_id: str, page: FilePage) -> None:
+    if page.encoding is None:
+        say("This file is no text; only its first bytes are shown.")
+    elif page.next:
+        say(f"The next page: lcm describe {file_id} --from {page.next}")
 
 
 def _facts(found: Description) -> list[tuple[str, Any]]:
@@ -104,12 +170,14 @@ def _ranges(message_ids: Sequence[str]) -> list[str]:
     return ranges
 
 
-def _text(found: Description) -> str:
+def _texts(found: Description) -> list[str]:
     match found:
         case SummaryDescription(summary=summary):
-            return summary.content
+            texts = [summary.content]
         case MessageDescription(message=message, parts=parts):
-            reasoning = [part.text for part in parts if part.text]
-            return "\n\n".join([*reasoning, message.content])
+            texts = [*(part.text for part in parts if part.text), message.content]
+        case FileDescription(exploration_summary=summary, page=page):
+            texts = [summary or "", page.text.removesuffix("\n") if page else ""]
         case _:
-            return ""
+            texts = []
+    return [text for text in texts if text]

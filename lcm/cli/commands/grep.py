@@ -10,7 +10,9 @@ from lcm.cli.hits import print_hit
 from lcm.cli.options import Moment, WholeNumber, json_option, project_option
 from lcm.cli.output import jsonable, print_json, say
 from lcm.cli.running import run, session
+from lcm.composition.lookup import find_in_one
 from lcm.retrieval.grep import GrepAnswer, GrepHit, GrepMode, GrepScope, grep
+from lcm.retrieval.identify import resolve_conversation
 from lcm.retrieval.search import MAX_LIMIT
 from lcm.storage.contracts.project import ProjectStorage
 
@@ -23,6 +25,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 @click.option("--scope", type=click.Choice([each.value for each in GrepScope]), default="both", show_default=True)
 @click.option("--since", type=Moment(), help="Only what happened at or after this time.")
 @click.option("--session", "session_id", metavar="ID", help="Only this session.")
+@click.option("--conversation", metavar="ID", help="Only this conversation, named as for `lcm context`.")
 @click.option("--limit", type=WholeNumber(MAX_LIMIT), default=50, show_default=True, help="Most hits.")
 @project_option
 @json_option
@@ -32,6 +35,7 @@ def command(
     scope: str,
     since: datetime | None,
     session_id: str | None,
+    conversation: str | None,
     limit: int,
     selector: str | None,
     as_json: bool,
@@ -39,26 +43,25 @@ def command(
     """Find PATTERN, newest first.
 
     Every word of PATTERN must occur, in any order and also inside other words; text in quotes must occur as it is. With
-    --mode regex it is an RE2 regular expression.
+    --mode regex it is an RE2 regular expression. --scope both searches messages and summaries; files searches what the
+    stored large files hold, line by line; all searches everything.
     """
 
     async def work() -> None:
         async with session() as current:
-            answers = [
-                (
-                    each,
-                    await grep(
-                        each,
-                        pattern,
-                        mode=GrepMode(mode),
-                        scope=GrepScope(scope),
-                        since=since,
-                        session_id=session_id,
-                        limit=limit,
-                    ),
+            answers = []
+            for project, conversation_id in await _places(await current.select(selector), conversation):
+                answer = await grep(
+                    project,
+                    pattern,
+                    mode=GrepMode(mode),
+                    scope=GrepScope(scope),
+                    since=since,
+                    conversation_id=conversation_id,
+                    session_id=session_id,
+                    limit=limit,
                 )
-                for each in await current.select(selector)
-            ]
+                answers.append((project, answer))
         hits = _newest(answers, limit)
         if as_json:
             _print_json(answers, hits)
@@ -66,6 +69,14 @@ def command(
             _print(hits, answers)
 
     run(work)
+
+
+async def _places(projects: list[ProjectStorage], conversation: str | None) -> list[tuple[ProjectStorage, int | None]]:
+    """The projects to search, and the conversation in the only one that has it."""
+    if conversation is None:
+        return [(project, None) for project in projects]
+    project, found = await find_in_one(projects, lambda each: resolve_conversation(each, conversation))
+    return [(project, found.conversation_id)]
 
 
 def _newest(answers: list[tuple[ProjectStorage, GrepAnswer]], limit: int) -> list[tuple[ProjectStorage, GrepHit]]:

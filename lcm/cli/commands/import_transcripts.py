@@ -16,9 +16,10 @@ from lcm.cli.output import print_json, say, shown_count, write
 from lcm.cli.progress import progress
 from lcm.cli.running import Session, current_folder, run, session
 from lcm.composition.dry_run import rehearsal
+from lcm.composition.memory import prepare_for_long_work
 from lcm.composition.selection import select_root
 from lcm.domain.ingest import IngestCounts
-from lcm.engine.importing import FileReport
+from lcm.engine.importing import FileReport, Importer
 from lcm.errors import LcmError
 from lcm.transcripts.discover import UnreadablePath, client_folders, client_of, find_transcripts
 
@@ -95,18 +96,24 @@ def _sources(current: Session, paths: Sequence[Path], client: str) -> list[Path 
 
 async def _import_all(current: Session, found: Sequence[Path | UnreadablePath], client: str, root: str | None) -> Total:
     total = Total()
+    prepare_for_long_work()
     importer = current.projects.importer(root=root)
     for each in progress(found, "importing"):
         if isinstance(each, UnreadablePath):
             total.fail(each.path, each.reason)
             continue
         try:
-            total.add(await importer.import_file(each, client_of(each) if client == "auto" else client))
+            total.add(await _import(importer, each, None if client == "auto" else client))
         except OSError:
             total.fail(each, "the file cannot be read")
         except LcmError as error:
             total.fail(each, str(error))
     return total
+
+
+async def _import(importer: Importer, path: Path, client: str | None) -> FileReport:
+    unchanged = await importer.find_unchanged(path, client)
+    return unchanged or await importer.import_file(path, client or client_of(path))
 
 
 def _print(total: Total, seconds: float, *, as_json: bool, dry_run: bool) -> None:

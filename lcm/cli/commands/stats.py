@@ -9,6 +9,7 @@ from lcm.cli.output import jsonable, print_json, shown_count, write, write_fact,
 from lcm.cli.projects import print_project
 from lcm.cli.running import run, session
 from lcm.diagnostics.stats import Stats, collect_stats, total_of
+from lcm.domain.breakers import Breaker, BreakerState
 from lcm.storage.contracts.project import ProjectStorage
 
 
@@ -67,4 +68,14 @@ def _facts(stats: Stats) -> list[tuple[str, str]]:
         ("large files", f"{stats.large_files:,}"),
         ("secrets replaced", redactions or "none"),
         ("model calls", f"{stats.model_calls:,}"),
+        *(("model rests", _rest(breaker)) for breaker in stats.breakers if breaker.state is not BreakerState.CLOSED),
     ]
+
+
+def _rest(breaker: Breaker) -> str:
+    """Why a model is not asked, and until when."""
+    calls = "1 failed call" if breaker.failures == 1 else f"{breaker.failures:,} failed calls in a row"
+    if breaker.state is BreakerState.HALF_OPEN:
+        return f"{breaker.model} is being tried again after {calls} ({breaker.error_code})"
+    until = f" until {breaker.probe_at:%Y-%m-%d %H:%M} UTC" if breaker.probe_at else ""
+    return f"{breaker.model}{until}, after {calls} ({breaker.error_code}); `lcm compact` asks at once"

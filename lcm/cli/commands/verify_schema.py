@@ -14,6 +14,7 @@ from lcm.cli.output import jsonable, print_json, say, shown_count, write, write_
 from lcm.cli.running import current_folder, read_settings, run
 from lcm.composition.peek import find_owner
 from lcm.composition.schema import drift_of, select_databases
+from lcm.composition.selection import ALL, select_root
 from lcm.errors import LcmError
 from lcm.migrations.findings import Finding
 
@@ -44,8 +45,11 @@ def command(selector: str | None, as_json: bool) -> None:
     """
 
     async def work() -> int:
-        databases = select_databases(read_settings(), selector, cwd=current_folder())
-        checked = [_check(path) for path in databases]
+        settings = read_settings()
+        databases = select_databases(settings, selector, cwd=current_folder())
+        # The one that was named is known by its folder also when its database cannot say whose it is.
+        named = None if selector == ALL else select_root(settings, selector, cwd=current_folder())
+        checked = [_check(path, named) for path in databases]
         if as_json:
             is_ok = all(each.error is None and not each.findings for each in checked)
             print_json({"ok": is_ok, "projects": [each.to_json() for each in checked]})
@@ -56,9 +60,9 @@ def command(selector: str | None, as_json: bool) -> None:
     run(work)
 
 
-def _check(path: Path) -> Checked:
+def _check(path: Path, named: str | None) -> Checked:
     owner = find_owner(path)
-    root = owner.root if owner else None
+    root = owner.root if owner else named
     try:
         return Checked(path.parent.name, root, drift_of(path))
     except LcmError as error:

@@ -208,7 +208,9 @@ def _head(line: str) -> str:
 @lru_cache(maxsize=64)
 def _line_pattern(beginning: str) -> Any:
     """The rest of the line is taken with it; what is deeply indented belongs to a body."""
-    return re2.compile(rf"(?m)^[ \t]{{0,8}}((?:{beginning})[^\n]{{0,300}})")
+    options = re2.Options()
+    options.never_nl = True  # whatever a class of the pattern takes in, a match ends with its line
+    return re2.compile(rf"(?m)^[ \t]{{0,8}}((?:{beginning})[^\n]{{0,300}})", options)
 
 
 def _matches(pattern: Any, text: str) -> list[str]:

@@ -80,7 +80,7 @@ def _decoded(data: bytes, encoding: str | None) -> str:
 
 def _excerpt(stream: BinaryIO, at: int, encoding: str | None) -> str:
     stream.seek(at - at % 2)  # a unit of UTF-16 has two bytes
-    return _decoded(stream.read(_EXCERPT_BYTES), encoding).strip("\ufffd")
+    return _decoded(stream.read(_EXCERPT_BYTES + 2), encoding).strip("\ufffd")
 
 
 def _count_lines(stream: BinaryIO, encoding: str) -> int:

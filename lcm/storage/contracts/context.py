@@ -28,12 +28,32 @@ class ContextRepository(Protocol):
         """
         ...
 
+    async def list_newest(
+        self, conversation_id: int, *, before_position: int | None = None, limit: int, with_tools: bool = True
+    ) -> list[ContextItem]:
+        """A page as of `list_items` with `newest_first`, but no rank is counted: every `ordinal` is 0.
+
+        It costs the same however many items lie before it. Without `with_tools` no message has ids of tool calls.
+
+        Raises:
+            UnknownConversation.
+        """
+        ...
+
     async def list_depths(self, conversation_id: int, *, before_ordinal: int | None = None) -> list[int]:
         """Distinct depths of the summaries in context, ascending; only of items with a smaller ordinal when given."""
         ...
 
     async def count_tokens(self, conversation_id: int) -> int:
         """Sum of the token counts of all items."""
+        ...
+
+    async def has_raw_tokens(self, conversation_id: int, tokens: int, *, before_position: int) -> bool:
+        """Whether the messages before a position have at least so many tokens; reads no further back than it must.
+
+        Raises:
+            UnknownConversation.
+        """
         ...
 
     async def count_items(self, conversation_id: int) -> int: ...

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Protocol
 
 from lcm.domain.conversations import Conversation, ConversationOverview, NewConversation
-from lcm.domain.messages import Message, MessagePart, NewMessage, Role
+from lcm.domain.messages import Exclusion, Message, MessagePart, NewMessage, Role
 
 
 class ConversationRepository(Protocol):
@@ -130,6 +130,14 @@ class ConversationRepository(Protocol):
 
     async def find_tool_results(self, tool_call_ids: Sequence[str]) -> Mapping[str, int]:
         """Message ids (the lowest each) that hold a result for these calls, anywhere in the project."""
+        ...
+
+    async def find_callers(self, tool_call_ids: Sequence[str]) -> Mapping[str, int]:
+        """The conversations whose messages make these tool calls: of each call the one with the lowest message."""
+        ...
+
+    async def count_exclusions(self) -> Mapping[int, Mapping[Exclusion, int]]:
+        """By conversation id, how many of its messages are left out of the context for which reason; none is absent."""
         ...
 
     async def delete_messages(self, message_ids: Sequence[int]) -> int:

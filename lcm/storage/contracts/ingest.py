@@ -16,6 +16,10 @@ class IngestRepository(Protocol):
         """The source of this machine with its checkpoint (a new one starts at offset 0)."""
         ...
 
+    async def list_revisions(self) -> dict[tuple[str, str], int]:
+        """The checkpoint's revision of every source of this machine, by (client, locator)."""
+        ...
+
     async def save_checkpoint(self, source_id: int, checkpoint: Checkpoint, *, expected_revision: int) -> Source:
         """Compare-and-swap; raises `IdentityConflict` when another process moved it meanwhile."""
         ...

@@ -9,9 +9,24 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lcm.domain.large_files import LargeFile
+
+
+class Placing(NamedTuple):
+    """How a message came into its context: with those that were stored by the same append.
+
+    Attributes:
+        conversation_id, seq: of the message.
+        source_id: what it was read from; None when it came by another way, which promises no order.
+        stored_at: when it was stored; of one append all messages have the same time and source.
+    """
+
+    conversation_id: int
+    seq: int
+    source_id: int | None
+    stored_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,7 @@ class MessageRow:
         parts: by ordinal; None when one of their texts is no UTF-8 text.
         item_count: context items of its own conversation that show it.
         live_leaves: its live links in any conversation.
+        source_id: what it was read from; None when a program stored it without a source.
     """
 
     message_id: int
@@ -75,6 +91,7 @@ class MessageRow:
     parts: tuple[PartRow, ...] | None
     item_count: int
     live_leaves: tuple[LiveLeaf, ...]
+    source_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +159,7 @@ class ItemRow:
     Attributes:
         message_owner, message_seq: place of the message it shows; None when it shows a summary or the message is gone.
         leaf_keys: leaves linked to that message, live or not.
+        placing: how that message came into its context.
     """
 
     position: int
@@ -150,6 +168,64 @@ class ItemRow:
     message_owner: int | None
     message_seq: int | None
     leaf_keys: tuple[uuid.UUID, ...]
+    placing: Placing | None = None
+
+
+class SourceLink(NamedTuple):
+    """A leaf's link to one of its messages, and how that came into its context; None for a message that is gone.
+
+    The last four are those of `Placing`; a tuple, because there are as many as messages.
+    """
+
+    summary_key: uuid.UUID
+    ordinal: int
+    message_id: int
+    conversation_id: int | None
+    seq: int | None
+    source_id: int | None
+    stored_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """A message was taken out of a context by hand, or put back, as `action` says."""
+
+    conversation_id: int
+    message_id: int
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """How far a source was read; `state` is the JSON text that reading goes on from."""
+
+    source_id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionStateRow:
+    """What compaction remembers of a conversation; `conversation_revision` is that of the context now."""
+
+    conversation_id: int
+    mode: str
+    context_revision: int
+    conversation_revision: int | None
+    policy_sha256: bytes
+    stop_reason: str
+    last_summary_key: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRow:
+    """The circuit breaker of a provider's model."""
+
+    provider: str
+    model: str
+    state: str
+    failures: int
+    opened_at: datetime | None
+    probe_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +265,40 @@ class IntegrityRepository(Protocol):
 
     async def list_items(self, conversation_id: int, *, after: int | None = None, limit: int) -> list[ItemRow]:
         """A page of a context by position."""
+        ...
+
+    async def list_source_links(
+        self, *, after: tuple[uuid.UUID, int, int] | None = None, limit: int
+    ) -> list[SourceLink]:
+        """A page of the links of all leaves by (summary key, ordinal, message id), behind those."""
+        ...
+
+    async def list_audits(self) -> list[AuditRow]:
+        """All of the project, oldest first; there are as many as a person made."""
+        ...
+
+    async def list_borrowed(self) -> list[tuple[int, int]]:
+        """(conversation, conversation of a message that one of its sources holds too), each pair once, ascending."""
+        ...
+
+    async def list_checkpoints(self, *, after: int | None = None, limit: int) -> list[CheckpointRow]:
+        """A page of the project's sources by id."""
+        ...
+
+    async def find_lost_keys(self, ingest_keys: Sequence[bytes]) -> list[bytes]:
+        """Those under which no message is stored and of which none was pruned, ascending."""
+        ...
+
+    async def count_lost_messages(self) -> int | None:
+        """How many messages were stored once, are gone, and were not pruned; None where the backend cannot tell."""
+        ...
+
+    async def list_compaction_states(self) -> list[CompactionStateRow]:
+        """All of the project, by (conversation id, mode)."""
+        ...
+
+    async def list_breakers(self) -> list[BreakerRow]:
+        """All of the project, by (provider, model)."""
         ...
 
     async def list_files(

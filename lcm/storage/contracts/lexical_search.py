@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from lcm.domain.messages import Role
+from lcm.domain.messages import Exclusion, Role
 
 
 class TextKind(StrEnum):
@@ -32,7 +32,8 @@ class MatchQuery:
 
     Attributes:
         words: letters and digits only, as typed. cjk: runs of CJK characters, as typed.
-        phrases: sequences of words that must stand side by side.
+        phrases: sequences of words that must stand side by side, or be written as one word when that is at most 100
+            characters long.
         require_all: every term must occur; else any of them is enough.
     """
 
@@ -44,7 +45,10 @@ class MatchQuery:
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """A message or summary as search sees it. `row_id` is message_id or the summary's insertion number."""
+    """A message or summary as search sees it.
+
+    `row_id` is message_id or the summary's insertion number, `exclusion` why a message is not in context.
+    """
 
     kind: TextKind
     row_id: int
@@ -56,6 +60,7 @@ class TextRow:
     role: Role | None = None
     summary_id: str | None = None
     depth: int | None = None
+    exclusion: Exclusion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,22 @@ class Preselection:
 
     rows: tuple[TextRow, ...]
     is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Rows by descending time, then descending row id; `count` is that of all matches, also those beyond the limit.
+
+    `is_complete`: every text in scope was looked at.
+    """
+
+    rows: tuple[TextRow, ...]
+    count: int
+    is_complete: bool
+
+
+#: Which texts of a batch (UTF-8) match, by their places in it. Runs in any thread, and must not raise.
+MatchTexts = Callable[[Sequence[bytes]], Sequence[int]]
 
 
 class LexicalSearchRepository(Protocol):
@@ -82,6 +103,23 @@ class LexicalSearchRepository(Protocol):
     async def scan_summaries(
         self, literals: Sequence[str], filters: SearchFilters, *, before_id: int | None, limit: int
     ) -> list[TextRow]: ...
+
+    async def find_newest(
+        self,
+        kind: TextKind,
+        literals: Sequence[str],
+        filters: SearchFilters,
+        matching: MatchTexts,
+        *,
+        limit: int,
+        max_bytes: int,
+    ) -> Matches:
+        """The newest texts that contain every literal (ASCII letters match either case) and for which `matching` holds.
+
+        Every text in scope is looked at, newest id first, until `max_bytes` of them were given to `matching`.
+        Cancelling ends it at once.
+        """
+        ...
 
     async def find_missing(self) -> list[str]:
         """A full check: what the index lacks or holds wrongly, as safe sentences; empty when sound."""

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from lcm.storage.contracts.breakers import BreakerRepository
 from lcm.storage.contracts.capabilities import Capabilities
 from lcm.storage.contracts.compaction_states import CompactionStateRepository
 from lcm.storage.contracts.context import ContextRepository
@@ -48,6 +49,8 @@ class Repositories(Protocol):
     def model_calls(self) -> ModelCallRepository: ...
     @property
     def compaction_states(self) -> CompactionStateRepository: ...
+    @property
+    def breakers(self) -> BreakerRepository: ...
     @property
     def integrity(self) -> IntegrityRepository: ...
 
@@ -92,10 +95,19 @@ class ProjectStorage(Repositories, Protocol):
         """
         ...
 
-    async def health(self) -> Health: ...
+    async def health(self) -> Health:
+        """Whether operations can be served now; from the beginning of `close` on only that it is closed.
+
+        Raises:
+            ScopeMisused: inside a transaction.
+        """
+        ...
 
     async def close(self) -> None:
-        """What runs is waited for, what begins later raises `StorageClosed`; inside a transaction: `ScopeMisused`."""
+        """What runs is waited for, what begins later raises `StorageClosed`; inside a transaction: `ScopeMisused`.
+
+        Overlapping calls share one attempt. A failed attempt opens the scope again for the next one to try.
+        """
         ...
 
 
@@ -116,6 +128,10 @@ class StorageFactory(Protocol):
         """Root folders of all projects in this home, sorted."""
         ...
 
-    async def health(self) -> Health: ...
+    async def health(self) -> Health:
+        """Unavailable when an opened project is; names none of them. From the beginning of `close` on only closed."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close every project that was opened here; what fails is tried again by the next call."""
+        ...

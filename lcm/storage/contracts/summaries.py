@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Protocol
 
+from lcm.domain.context import ItemRef
 from lcm.domain.messages import Message
 from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary
 
@@ -17,6 +18,21 @@ from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary
 class SummaryRepository(Protocol):
     async def insert_summary(self, new: NewSummary) -> Summary:
         """Store the node with its file references and search words; `summary_id` and `summary_key` are made here."""
+        ...
+
+    async def insert_in_place(
+        self, new: NewSummary, sources: Sequence[ItemRef], *, fence: int | None = None
+    ) -> Summary:
+        """Store a node, link it to its sources in this order and put it in their place in its conversation's context.
+
+        The same as `insert_summary`, `link_messages` or `link_children` and `ContextRepository.replace_range` in one
+        operation, with the same guards; nothing is written unless all is. `fence` is as in `replace_range`.
+
+        Raises:
+            UnknownConversation; InvalidInput: no sources, or not of the kind's; OutOfRange: one is not less deep.
+            ContextChanged: the sources are not in the context side by side in this order.
+            IdentityConflict: one has a live upper summary already.
+        """
         ...
 
     async def link_messages(self, summary_key: uuid.UUID, message_ids: Sequence[int]) -> None:

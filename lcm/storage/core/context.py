@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import and_, delete, func, insert, select, update
+from sqlalchemy import and_, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.context import ContextItem, ItemRef
-from lcm.domain.messages import Exclusion, PartType, Role
-from lcm.domain.summaries import SummaryKind
-from lcm.errors import ContextChanged, IdentityConflict, NotFound, UnknownConversation, UnknownSummary
+from lcm.domain.messages import Exclusion
+from lcm.errors import ContextChanged, IdentityConflict, NotFound, UnknownSummary
 from lcm.storage.core import context_statements as statements
-from lcm.storage.core import rows
+from lcm.storage.core import rows, single_rows
+from lcm.storage.core.bulk_reading import Page, has_raw_tokens, read_items
+from lcm.storage.core.context_audits import taken_out
 from lcm.storage.core.fork import opened_until
+from lcm.storage.core.pass_storage import ITEM_COLUMNS
 from lcm.storage.core.transaction import Executor
 
 DOMAIN = "context"
@@ -48,22 +49,14 @@ class CoreContextRepository:
         before_position: int | None = None,
         limit: int | None = None,
     ) -> list[ContextItem]:
-        i = self._tables.context_items.c
-        query = statements.item_rows(self._tables, self._project_id, conversation_id)
-        query = query.order_by(i.position.desc() if newest_first else i.position)
-        if before_position is not None:
-            query = query.where(i.position < before_position)
-        if limit is not None and limit >= 0:
-            query = query.limit(limit)
-        async with self._executor.operation(DOMAIN) as connection:
-            await self._require_conversation(connection, conversation_id)
-            found = (await connection.execute(query)).all()
-            first = 0
-            if newest_first and found:
-                first = await self._rank(connection, conversation_id, found[0].position)
-            tools = await self._tool_ids(connection, [row.message_id for row in found if row.message_id is not None])
-        step = -1 if newest_first else 1
-        return [_to_item(row, first + step * n, tools.get(row.message_id, ((), ()))) for n, row in enumerate(found)]
+        page = Page(newest_first, before_position, limit)
+        return await self._read_page(conversation_id, page)
+
+    async def list_newest(
+        self, conversation_id: int, *, before_position: int | None = None, limit: int, with_tools: bool = True
+    ) -> list[ContextItem]:
+        page = Page(True, before_position, limit, is_ranked=False, with_tools=with_tools)  # noqa: FBT003 - newest first
+        return await self._read_page(conversation_id, page)
 
     async def list_depths(self, conversation_id: int, *, before_ordinal: int | None = None) -> list[int]:
         query = statements.depths(self._tables, self._project_id, conversation_id)
@@ -82,11 +75,24 @@ class CoreContextRepository:
             query = statements.token_sum(self._tables, self._project_id, conversation_id)
             return rows.safe((await connection.execute(query)).scalar_one())
 
+    async def has_raw_tokens(self, conversation_id: int, tokens: int, *, before_position: int) -> bool:
+        async with self._executor.operation(DOMAIN) as connection:
+            await self._require_conversation(connection, conversation_id)
+            return await has_raw_tokens(
+                self._executor.dialect,
+                connection,
+                self._project_id,
+                conversation_id,
+                tokens=tokens,
+                before_position=before_position,
+            )
+
     async def count_items(self, conversation_id: int) -> int:
         i = self._tables.context_items.c
         async with self._executor.operation(DOMAIN) as connection:
             await self._require_conversation(connection, conversation_id)
-            query = select(func.count()).where(i.project_id == self._project_id, i.conversation_id == conversation_id)
+            # By the conversation alone, which is the project's: then the index answers without the rows.
+            query = select(func.count()).where(i.conversation_id == conversation_id)
             return rows.safe((await connection.execute(query)).scalar_one())
 
     async def find_place(self, conversation_id: int, message_id: int) -> ItemRef | None:
@@ -95,7 +101,10 @@ class CoreContextRepository:
             return await self._find_place(connection, conversation_id, chain, message_id)
 
     async def find_nearest_place(self, conversation_id: int, message_id: int) -> ItemRef | None:
+        own = ItemRef(message_id=message_id)
         async with self._executor.operation(DOMAIN) as connection:
+            if await self._find_position(connection, conversation_id, own) is not None:
+                return own
             chain = await self._base_chain(connection, conversation_id)
             place = await self._find_place(connection, conversation_id, chain, message_id)
             if place is not None:
@@ -122,10 +131,7 @@ class CoreContextRepository:
     ) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             await self._touch(connection, conversation_id)
-            position = 0 if after is None else await self._position_of(connection, conversation_id, after)
-            places = await self._free_places(connection, conversation_id, position, len(message_ids))
-            refs = [ItemRef(message_id=each) for each in message_ids]
-            await self._insert(connection, conversation_id, list(zip(places, refs, strict=True)))
+            await self._put_behind(connection, conversation_id, after, message_ids)
 
     async def replace_range(
         self,
@@ -151,10 +157,12 @@ class CoreContextRepository:
             await self._insert(connection, conversation_id, [(first, ItemRef(summary_key=summary_key))])
 
     async def exclude_messages(self, conversation_id: int, message_ids: Sequence[int], reason: Exclusion) -> int:
-        items, messages = self._tables.context_items, self._tables.messages
+        items = self._tables.context_items
         among = self._executor.dialect.among
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             await self._require_conversation(connection, conversation_id)
+            if reason is not Exclusion.AUDITED:
+                await self._mark(connection, conversation_id, message_ids, reason.value, before=Exclusion.AUDITED.value)
             raw = select(items.c.message_id).where(
                 items.c.project_id == self._project_id,
                 items.c.conversation_id == conversation_id,
@@ -171,16 +179,23 @@ class CoreContextRepository:
                     among(items.c.message_id, ids),
                 )
             )
-            await connection.execute(
-                update(messages)
-                .where(
-                    messages.c.project_id == self._project_id,
-                    messages.c.conversation_id == conversation_id,
-                    among(messages.c.message_id, ids),
-                )
-                .values(context_exclusion=reason.value)
-            )
+            await self._mark(connection, conversation_id, ids, reason.value, before=None)
         return len(ids)
+
+    async def restore_messages(self, conversation_id: int, after: ItemRef | None, message_ids: Sequence[int]) -> None:
+        m = self._tables.messages.c
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            await self._touch(connection, conversation_id)
+            await self._mark(connection, conversation_id, message_ids, None, before=Exclusion.AUDITED.value)
+            marked = select(m.message_id).where(
+                m.project_id == self._project_id,
+                m.conversation_id == conversation_id,
+                self._executor.dialect.among(m.message_id, list(message_ids)),
+                m.context_exclusion.is_not(None),
+            )
+            if (await connection.execute(marked)).first() is not None:
+                raise IdentityConflict("The message was not taken out of the context by hand; nothing was written.")
+            await self._put_behind(connection, conversation_id, after, message_ids)
 
     async def copy_base(self, conversation_id: int, base_conversation_id: int, base_message_id: int) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
@@ -196,7 +211,16 @@ class CoreContextRepository:
             place, message_id = until
             refs = await self._refs_before(connection, base_conversation_id, place)
             refs += await opened_until(self._sources_of, connection, place, message_id)
-            await self._append_refs(connection, conversation_id, refs)
+            gone = taken_out(self._tables, self._project_id, conversation_id)
+            left_out = {ItemRef(message_id=row.message_id) for row in await connection.execute(gone)}
+            await self._append_refs(connection, conversation_id, [ref for ref in refs if ref not in left_out])
+
+    async def _read_page(self, conversation_id: int, page: Page) -> list[ContextItem]:
+        async with self._executor.operation(DOMAIN) as connection:
+            found = await read_items(self._executor.dialect, connection, self._project_id, conversation_id, page)
+            if not found:
+                await self._require_conversation(connection, conversation_id)
+            return found
 
     # Steps inside an operation
 
@@ -205,6 +229,28 @@ class CoreContextRepository:
             await self._executor.dialect.lock_key(connection, f"context:{conversation_id}")
             await self._touch(connection, conversation_id)
             await self._append_refs(connection, conversation_id, refs)
+
+    async def _mark(
+        self,
+        connection: AsyncConnection,
+        conversation_id: int,
+        message_ids: Sequence[int],
+        exclusion: str | None,
+        *,
+        before: str | None,
+    ) -> None:
+        """Change the mark of those own messages that have the mark `before`."""
+        m = self._tables.messages.c
+        await connection.execute(
+            update(self._tables.messages)
+            .where(
+                m.project_id == self._project_id,
+                m.conversation_id == conversation_id,
+                self._executor.dialect.among(m.message_id, list(message_ids)),
+                m.context_exclusion.is_(None) if before is None else m.context_exclusion == before,
+            )
+            .values(context_exclusion=exclusion)
+        )
 
     async def _append_refs(self, connection: AsyncConnection, conversation_id: int, refs: Sequence[ItemRef]) -> None:
         query = statements.last_position(self._tables, self._project_id, conversation_id)
@@ -215,76 +261,63 @@ class CoreContextRepository:
     async def _insert(
         self, connection: AsyncConnection, conversation_id: int, placed: Sequence[tuple[int, ItemRef]]
     ) -> None:
+        dialect = self._executor.dialect
+        owner = dialect.key_value(self._project_id)
         values = [
-            {
-                "project_id": self._project_id,
-                "conversation_id": conversation_id,
-                "position": position,
-                "message_id": ref.message_id,
-                "summary_key": ref.summary_key,
-            }
+            (
+                owner,
+                conversation_id,
+                position,
+                ref.message_id,
+                None if ref.summary_key is None else dialect.key_value(ref.summary_key),
+            )
             for position, ref in placed
         ]
-        if values:
-            await connection.execute(insert(self._tables.context_items), values)
+        await dialect.insert_rows(connection, self._tables.context_items, ITEM_COLUMNS, values)
 
     async def _touch(self, connection: AsyncConnection, conversation_id: int) -> None:
-        c = self._tables.conversations.c
-        changed = await connection.execute(
-            update(self._tables.conversations)
-            .where(c.conversation_id == conversation_id, c.project_id == self._project_id)
-            .values(context_revision=c.context_revision + 1, updated_at=self._clock())
-        )
-        if changed.rowcount != 1:
-            raise UnknownConversation
+        dialect = self._executor.dialect
+        await single_rows.touch_conversation(dialect, connection, self._project_id, conversation_id, at=self._clock())
 
     async def _require_conversation(self, connection: AsyncConnection, conversation_id: int) -> None:
-        c = self._tables.conversations.c
-        query = select(c.conversation_id).where(c.conversation_id == conversation_id, c.project_id == self._project_id)
-        if (await connection.execute(query)).first() is None:
-            raise UnknownConversation
-
-    async def _rank(self, connection: AsyncConnection, conversation_id: int, position: int) -> int:
-        query = statements.count_between(self._tables, self._project_id, conversation_id, 0, position - 1)
-        return rows.safe((await connection.execute(query)).scalar_one())
-
-    async def _tool_ids(
-        self, connection: AsyncConnection, message_ids: Sequence[int]
-    ) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
-        query = statements.tool_ids(self._executor.dialect, self._project_id, message_ids)
-        calls: dict[int, list[str]] = {}
-        results: dict[int, list[str]] = {}
-        for row in await connection.execute(query):
-            kind = calls if row.part_type == PartType.TOOL_CALL.value else results
-            kind.setdefault(row.message_id, []).append(row.tool_call_id)
-        return {
-            message_id: (tuple(calls.get(message_id, ())), tuple(results.get(message_id, ())))
-            for message_id in calls.keys() | results.keys()
-        }
+        await single_rows.require_conversation(self._executor.dialect, connection, self._project_id, conversation_id)
 
     async def _position_of(self, connection: AsyncConnection, conversation_id: int, ref: ItemRef) -> int:
-        query = statements.references(self._executor.dialect, self._project_id, conversation_id, [ref])
-        row = (await connection.execute(query)).first()
-        if row is None:
+        position = await self._find_position(connection, conversation_id, ref)
+        if position is None:
             raise NotFound("The item to insert behind is not in this context.")
-        return rows.safe(row.position)
+        return position
 
-    async def _free_places(
-        self, connection: AsyncConnection, conversation_id: int, after: int, count: int
-    ) -> list[int]:
-        following = await self._next(connection, conversation_id, after)
-        if following is None:
-            return [after + STRIDE * n for n in range(1, count + 1)]
-        if following - after <= count:
-            await self._make_room(connection, conversation_id, after, count)
-            following = await self._next(connection, conversation_id, after) or after + STRIDE * (count + 1)
-        step = (following - after) // (count + 1)
-        return [after + step * n for n in range(1, count + 1)]
+    async def _find_position(self, connection: AsyncConnection, conversation_id: int, ref: ItemRef) -> int | None:
+        dialect = self._executor.dialect
+        return await single_rows.find_position(dialect, connection, self._project_id, conversation_id, ref)
+
+    async def _put_behind(
+        self, connection: AsyncConnection, conversation_id: int, after: ItemRef | None, message_ids: Sequence[int]
+    ) -> None:
+        position, following = await self._gap_behind(connection, conversation_id, after)
+        count = len(message_ids)
+        if following is not None and following - position <= count:
+            await self._make_room(connection, conversation_id, position, count)
+            following = await self._next(connection, conversation_id, position)
+        step = STRIDE if following is None else (following - position) // (count + 1)
+        places = [(position + step * n, ItemRef(message_id=each)) for n, each in enumerate(message_ids, start=1)]
+        await self._insert(connection, conversation_id, places)
+
+    async def _gap_behind(
+        self, connection: AsyncConnection, conversation_id: int, after: ItemRef | None
+    ) -> tuple[int, int | None]:
+        """The position of an item (None: before all) and the next one that is taken."""
+        if after is None:
+            return 0, await self._next(connection, conversation_id, 0)
+        dialect = self._executor.dialect
+        found = await single_rows.find_gap_behind(dialect, connection, self._project_id, conversation_id, after)
+        if found is None:
+            raise NotFound("The item to insert behind is not in this context.")
+        return found
 
     async def _next(self, connection: AsyncConnection, conversation_id: int, after: int) -> int | None:
-        query = statements.next_position(self._tables, self._project_id, conversation_id, after)
-        found = (await connection.execute(query)).scalar_one()
-        return None if found is None else rows.safe(found)
+        return await single_rows.find_next_position(self._executor.dialect, connection, conversation_id, after)
 
     async def _make_room(self, connection: AsyncConnection, conversation_id: int, after: int, count: int) -> None:
         """Spread the next items further right; the window grows until the right neighbour leaves enough room."""
@@ -457,20 +490,3 @@ class CoreContextRepository:
             .order_by(i.position)
         )
         return [ItemRef(row.message_id, row.summary_key) for row in await connection.execute(query)]
-
-
-def _to_item(row: Any, ordinal: int, tools: tuple[tuple[str, ...], tuple[str, ...]]) -> ContextItem:
-    return ContextItem(
-        ordinal=ordinal,
-        position=rows.safe(row.position),
-        ref=ItemRef(row.message_id, row.summary_key),
-        token_count=rows.safe(row.token_count),
-        occurred_at=row.occurred_at or row.latest_at,
-        role=Role(row.role) if row.role else None,
-        api_message_id=row.api_message_id,
-        summary_id=row.summary_id,
-        kind=SummaryKind(row.kind) if row.kind else None,
-        depth=row.depth,
-        tool_call_ids=tools[0],
-        tool_result_ids=tools[1],
-    )

@@ -13,44 +13,6 @@ from lcm.tables.metadata import Tables
 from lcm.tables.types import Id
 
 
-def item_rows(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
-    i, m, s = t.context_items.c, t.messages.c, t.summaries.c
-    joined = t.context_items.outerjoin(
-        t.messages, and_(m.message_id == i.message_id, m.project_id == i.project_id)
-    ).outerjoin(t.summaries, and_(s.summary_key == i.summary_key, s.project_id == i.project_id))
-    return (
-        select(
-            i.position,
-            i.message_id,
-            i.summary_key,
-            func.coalesce(m.token_count, s.token_count).label("token_count"),
-            m.occurred_at,
-            m.role,
-            m.api_message_id,
-            s.latest_at,
-            s.summary_id,
-            s.kind,
-            s.depth,
-        )
-        .select_from(joined)
-        .where(i.project_id == project_id, i.conversation_id == conversation_id)
-    )
-
-
-def tool_ids(dialect: BackendDialect, project_id: uuid.UUID, message_ids: Sequence[int]) -> Query:
-    p = dialect.tables.message_parts.c
-    return (
-        select(p.message_id, p.part_type, p.tool_call_id)
-        .where(
-            p.project_id == project_id,
-            p.tool_call_id.is_not(None),
-            p.part_type.in_(("tool_call", "tool_result")),
-            dialect.among(p.message_id, message_ids),
-        )
-        .order_by(p.message_id, p.ordinal)
-    )
-
-
 def references(dialect: BackendDialect, project_id: uuid.UUID, conversation_id: int, refs: Sequence[ItemRef]) -> Query:
     """Places of these references, by position."""
     i = dialect.tables.context_items.c
@@ -77,13 +39,6 @@ def count_between(t: Tables, project_id: uuid.UUID, conversation_id: int, first:
 def last_position(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
     i = t.context_items.c
     return select(func.max(i.position)).where(i.project_id == project_id, i.conversation_id == conversation_id)
-
-
-def next_position(t: Tables, project_id: uuid.UUID, conversation_id: int, after: int) -> Query:
-    i = t.context_items.c
-    return select(func.min(i.position)).where(
-        i.project_id == project_id, i.conversation_id == conversation_id, i.position > after
-    )
 
 
 def move_items(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Update:

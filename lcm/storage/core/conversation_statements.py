@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, exists, func, literal_column, or_, select
 
 from lcm.storage.core.dialect import BackendDialect, Query
 from lcm.tables.metadata import Tables
 
 
-def conversation_rows(t: Tables, project_id: uuid.UUID) -> Query:
+def conversation_rows(t: Tables, project_id: uuid.UUID | BindParameter[Any]) -> Query:
     c = t.conversations.c
     return (
         select(
@@ -93,9 +95,22 @@ def part_rows(dialect: BackendDialect, project_id: uuid.UUID, message_ids: Seque
     )
 
 
-def last_seq(t: Tables, project_id: uuid.UUID, conversation_id: int) -> Query:
-    m = t.messages.c
-    return select(func.max(m.seq)).where(m.project_id == project_id, m.conversation_id == conversation_id)
+@cache
+def conversation_of_key(dialect: BackendDialect) -> Query:
+    """Parameters: project_id, conversation_key."""
+    c = dialect.tables.conversations.c
+    key = bindparam("conversation_key", type_=c.conversation_key.type)
+    return conversation_rows(dialect.tables, bindparam("project_id")).where(c.conversation_key == key)
+
+
+@cache
+def last_seq(dialect: BackendDialect) -> Query:
+    """One row with the highest seq, NULL for an empty conversation; none without it. Parameters: both ids."""
+    c, m = dialect.tables.conversations.c, dialect.tables.messages.c
+    last = select(func.max(m.seq)).where(m.project_id == c.project_id, m.conversation_id == c.conversation_id)
+    return select(last.scalar_subquery().label("last_seq")).where(
+        c.conversation_id == bindparam("conversation_id"), c.project_id == bindparam("project_id")
+    )
 
 
 def is_summarized(t: Tables) -> ColumnElement[bool]:
@@ -167,3 +182,32 @@ def is_base_of_another(t: Tables) -> ColumnElement[bool]:
     )
     base = exists(select(literal_column("1")).where(t.conversations.c.base_message_id == m.message_id))
     return or_(other, base)
+
+
+def calling_conversations(dialect: BackendDialect, project_id: uuid.UUID, tool_call_ids: Sequence[str]) -> Query:
+    """Every message that makes one of these calls, with its conversation, lowest message first."""
+    p, m = dialect.tables.message_parts.c, dialect.tables.messages.c
+    return (
+        select(p.tool_call_id, m.conversation_id)
+        .select_from(
+            dialect.tables.message_parts.join(
+                dialect.tables.messages, and_(m.message_id == p.message_id, m.project_id == p.project_id)
+            )
+        )
+        .where(
+            p.project_id == project_id,
+            p.part_type == "tool_call",
+            dialect.among(p.tool_call_id, tool_call_ids),
+        )
+        .order_by(p.message_id, p.ordinal)
+    )
+
+
+def exclusion_counts(t: Tables, project_id: uuid.UUID) -> Query:
+    m = t.messages.c
+    return (
+        select(m.conversation_id, m.context_exclusion, func.count().label("message_count"))
+        .where(m.project_id == project_id, m.context_exclusion.is_not(None))
+        .group_by(m.conversation_id, m.context_exclusion)
+        .order_by(m.conversation_id, m.context_exclusion)
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
@@ -14,12 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from lcm.clock import Clock
 from lcm.domain.content_digest import content_digest
 from lcm.domain.conversations import Conversation, ConversationOverview, NewConversation
-from lcm.domain.messages import Message, MessagePart, NewMessage, Role
+from lcm.domain.messages import Exclusion, Message, MessagePart, NewMessage, Role
 from lcm.errors import InvalidInput, UnknownConversation, UnknownMessage
 from lcm.ids import uuid7
 from lcm.storage.core import conversation_statements as statements
-from lcm.storage.core import rows
+from lcm.storage.core import message_rows, rows
+from lcm.storage.core.bulk_reading import read_messages, read_parts
 from lcm.storage.core.dialect import IndexedText, Query
+from lcm.storage.core.single_rows import find_conversation, require_conversation
 from lcm.storage.core.transaction import Executor
 from lcm.text import require_safe, require_safe_integer
 
@@ -127,9 +128,8 @@ class CoreConversationRepository:
             raise InvalidInput("append_messages allocates seq itself; use create_messages for explicit ones.")
         _validate_messages(messages)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
-            await self._require_conversation(connection, conversation_id)
             await self._executor.dialect.lock_key(connection, f"append:{conversation_id}")
-            last = await self._last_seq(connection, conversation_id)
+            last = await self._end_of(connection, conversation_id)
             first = 0 if last is None else last + 1
             require_safe_integer("seq", first + max(0, len(messages) - 1))
             return await self._insert_messages(
@@ -159,11 +159,7 @@ class CoreConversationRepository:
 
     async def list_messages_by_id(self, message_ids: Sequence[int]) -> list[Message]:
         async with self._executor.operation(DOMAIN) as connection:
-            m = self._tables.messages.c
-            query = statements.message_rows(self._tables, self._executor.project_id).where(
-                self._executor.dialect.among(m.message_id, list(message_ids))
-            )
-            found = {row.message_id: rows.to_message(row) for row in await connection.execute(query)}
+            found = await read_messages(self._executor.dialect, connection, self._executor.project_id, message_ids)
         return [found[message_id] for message_id in message_ids if message_id in found]
 
     async def find_last_message(self, conversation_id: int) -> Message | None:
@@ -181,8 +177,7 @@ class CoreConversationRepository:
 
     async def find_last_seq(self, conversation_id: int) -> int | None:
         async with self._executor.operation(DOMAIN) as connection:
-            await self._require_conversation(connection, conversation_id)
-            return await self._last_seq(connection, conversation_id)
+            return await self._end_of(connection, conversation_id)
 
     async def has_message(self, conversation_id: int, role: Role, content: str) -> bool:
         require_safe("content", content)
@@ -250,7 +245,7 @@ class CoreConversationRepository:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             message = await self._get_message(connection, message_id)
             for part in parts:
-                rows.validate_part(part, len(message.content))
+                message_rows.validate_part(part, len(message.content))
             await self._insert_parts(connection, [(message_id, tuple(parts))])
             await self._renew_digest(connection, message)
 
@@ -267,30 +262,43 @@ class CoreConversationRepository:
             )
             return {row.tool_call_id: rows.safe(row.message_id) for row in await connection.execute(query)}
 
+    async def find_callers(self, tool_call_ids: Sequence[str]) -> Mapping[str, int]:
+        for each in tool_call_ids:
+            require_safe("tool_call_id", each)
+        query = statements.calling_conversations(self._executor.dialect, self._executor.project_id, list(tool_call_ids))
+        callers: dict[str, int] = {}
+        async with self._executor.operation(DOMAIN) as connection:
+            for row in await connection.execute(query):
+                callers.setdefault(row.tool_call_id, rows.safe(row.conversation_id))
+        return callers
+
+    async def count_exclusions(self) -> Mapping[int, Mapping[Exclusion, int]]:
+        query = statements.exclusion_counts(self._tables, self._executor.project_id)
+        counts: dict[int, dict[Exclusion, int]] = {}
+        async with self._executor.operation(DOMAIN) as connection:
+            for row in await connection.execute(query):
+                of_one = counts.setdefault(rows.safe(row.conversation_id), {})
+                of_one[Exclusion(row.context_exclusion)] = rows.safe(row.message_count)
+        return counts
+
     # Steps inside an operation
 
     def _conversations(self) -> Query:
         return statements.conversation_rows(self._tables, self._executor.project_id)
 
     async def _get(self, connection: AsyncConnection, conversation_id: int) -> Conversation:
-        query = self._conversations().where(self._tables.conversations.c.conversation_id == conversation_id)
-        row = (await connection.execute(query)).first()
-        if row is None:
+        found = await find_conversation(
+            self._executor.dialect, connection, self._executor.project_id, conversation_id=conversation_id
+        )
+        if found is None:
             raise UnknownConversation
-        return rows.to_conversation(row)
+        return found
 
     async def _require_conversation(self, connection: AsyncConnection, conversation_id: int) -> None:
-        c = self._tables.conversations.c
-        query = select(c.conversation_id).where(
-            c.conversation_id == conversation_id, c.project_id == self._executor.project_id
-        )
-        if (await connection.execute(query)).first() is None:
-            raise UnknownConversation
+        await require_conversation(self._executor.dialect, connection, self._executor.project_id, conversation_id)
 
     async def _find_by_key(self, connection: AsyncConnection, key: uuid.UUID) -> Conversation | None:
-        query = self._conversations().where(self._tables.conversations.c.conversation_key == key)
-        row = (await connection.execute(query)).first()
-        return rows.to_conversation(row) if row else None
+        return await find_conversation(self._executor.dialect, connection, self._executor.project_id, key=key)
 
     async def _find_newest(self, connection: AsyncConnection, session_id: str) -> Conversation | None:
         query = statements.newest_of_session(self._tables, self._executor.project_id, session_id)
@@ -336,33 +344,25 @@ class CoreConversationRepository:
             return []
         ids = await self._executor.dialect.reserve_message_ids(connection, len(messages))
         now = self._clock()
-        values = [
-            rows.message_values(
-                new,
-                project_id=self._executor.project_id,
-                conversation_id=conversation_id,
-                message_id=message_id,
-                seq=seq,
-                created_at=now,
-            )
+        stored = [
+            message_rows.to_stored(new, conversation_id=conversation_id, message_id=message_id, seq=seq, created_at=now)
             for new, message_id, seq in zip(messages, ids, sequence, strict=True)
         ]
-        await connection.execute(insert(self._tables.messages), values)
+        dialect, project_id = self._executor.dialect, self._executor.project_id
+        sourced = ((message, new.source_id) for message, new in zip(stored, messages, strict=True))
+        values = message_rows.message_rows(dialect, project_id, sourced)
+        await dialect.insert_rows(connection, self._tables.messages, message_rows.MESSAGE_COLUMNS, values)
         await self._insert_parts(connection, [(i, new.parts) for i, new in zip(ids, messages, strict=True)])
-        texts = [IndexedText(each["message_id"], each["content"]) for each in values]
-        await self._executor.dialect.index.add_messages(connection, texts)
-        return [rows.values_to_message(each) for each in values]
+        texts = [IndexedText(message.message_id, message.content) for message in stored]
+        await dialect.index.add_messages(connection, texts)
+        return stored
 
     async def _insert_parts(
         self, connection: AsyncConnection, parts: Sequence[tuple[int, tuple[MessagePart, ...]]]
     ) -> None:
-        values = [
-            rows.part_values(part, project_id=self._executor.project_id, message_id=message_id)
-            for message_id, each in parts
-            for part in each
-        ]
-        if values:
-            await connection.execute(insert(self._tables.message_parts), values)
+        dialect = self._executor.dialect
+        values = message_rows.part_rows(dialect, self._executor.project_id, parts)
+        await dialect.insert_rows(connection, self._tables.message_parts, message_rows.PART_COLUMNS, values)
 
     async def _renew_digest(self, connection: AsyncConnection, message: Message) -> None:
         parts = (await self._parts(connection, [message.message_id])).get(message.message_id, ())
@@ -375,12 +375,7 @@ class CoreConversationRepository:
     async def _parts(
         self, connection: AsyncConnection, message_ids: Sequence[int]
     ) -> Mapping[int, tuple[MessagePart, ...]]:
-        query = statements.part_rows(self._executor.dialect, self._executor.project_id, list(message_ids))
-        found = await connection.execute(query)
-        return {
-            message_id: tuple(rows.to_part(row) for row in group)
-            for message_id, group in groupby(found, key=lambda row: int(row.message_id))
-        }
+        return await read_parts(self._executor.dialect, connection, self._executor.project_id, message_ids)
 
     async def _get_message(self, connection: AsyncConnection, message_id: int) -> Message:
         query = statements.message_rows(self._tables, self._executor.project_id).where(
@@ -391,10 +386,14 @@ class CoreConversationRepository:
             raise UnknownMessage
         return rows.to_message(row)
 
-    async def _last_seq(self, connection: AsyncConnection, conversation_id: int) -> int | None:
-        query = statements.last_seq(self._tables, self._executor.project_id, conversation_id)
-        last = (await connection.execute(query)).scalar_one()
-        return None if last is None else rows.safe(last)
+    async def _end_of(self, connection: AsyncConnection, conversation_id: int) -> int | None:
+        """The highest `seq` of a conversation that must exist."""
+        query = statements.last_seq(self._executor.dialect)
+        key = {"project_id": self._executor.project_id, "conversation_id": conversation_id}
+        row = (await connection.execute(query, key)).first()
+        if row is None:
+            raise UnknownConversation
+        return None if row.last_seq is None else rows.safe(row.last_seq)
 
     async def _deletable(self, connection: AsyncConnection, message_ids: Sequence[int]) -> list[IndexedText]:
         t, m = self._tables, self._tables.messages.c
@@ -434,7 +433,7 @@ def _validate_conversation(new: NewConversation) -> None:
 
 def _validate_messages(messages: Sequence[NewMessage]) -> None:
     for new in messages:
-        rows.validate_message(new)
+        message_rows.validate_message(new)
 
 
 def _changes(title: str | None, parent_tool_call_id: str | None, base: NewConversation | None) -> dict[str, Any]:

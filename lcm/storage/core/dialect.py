@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from sqlalchemy import ColumnElement, Insert, Select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,12 +16,27 @@ from lcm.tables.metadata import Tables
 Query: TypeAlias = Select[*tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedText:
+class IndexedText(NamedTuple):
     """A text to be found by search: row id and content."""
 
     row_id: int
     content: str
+
+
+class Ran(NamedTuple):
+    """What a statement gave, as the driver gives it: rows, or for a change how many rows it was of."""
+
+    rows: Sequence[tuple[Any, ...]]
+    rowcount: int
+
+    @property
+    def first(self) -> tuple[Any, ...] | None:
+        return self.rows[0] if self.rows else None
+
+    @property
+    def scalar(self) -> Any:
+        """The first value of the first row; None without one."""
+        return self.rows[0][0] if self.rows else None
 
 
 class SearchIndex(Protocol):
@@ -50,6 +66,10 @@ class BackendDialect(Protocol):
     @property
     def tables(self) -> Tables: ...
 
+    def __hash__(self) -> int:
+        """Statements are built once for a dialect, and kept under it."""
+        ...
+
     @property
     def index(self) -> SearchIndex: ...
 
@@ -57,8 +77,45 @@ class BackendDialect(Protocol):
         """`column` is one of `values`, with a constant number of bind parameters however many there are."""
         ...
 
+    def among_bound(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Like `among`, for a statement that is built once: its parameter `name` takes an `among_value`."""
+        ...
+
+    def among_value(self, values: Sequence[Any]) -> Any:
+        """Integers, texts, keys or digests as the driver takes them in place of `among_bound`; all of one kind."""
+        ...
+
     def text_bytes(self, column: ColumnElement[Any]) -> ColumnElement[bytes]:
         """A text column as the bytes that are stored: the driver refuses a row whose text is damaged."""
+        ...
+
+    def key_value(self, key: uuid.UUID) -> Any:
+        """A key as the driver takes it in `insert_rows`."""
+        ...
+
+    def time_value(self, at: datetime) -> Any:
+        """A time as the driver takes it in `insert_rows`."""
+        ...
+
+    def key_of(self, value: Any) -> uuid.UUID:
+        """A key as the driver gives it."""
+        ...
+
+    def time_of(self, value: Any) -> datetime:
+        """A time as the driver gives it, in UTC."""
+        ...
+
+    async def run(self, connection: AsyncConnection, sql: str, values: Any) -> Ran:
+        """Run a compiled statement with values as the driver takes them, in its order; see `prepared.run`."""
+        ...
+
+    async def insert_rows(
+        self, connection: AsyncConnection, table: Any, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Insert many rows given as the driver takes them; none is no statement. `columns` are in the table's order.
+
+        Compiled once per table: for thousands of rows the layers between a statement and its driver cost much.
+        """
         ...
 
     def insert_or_skip(self, table: Any) -> Insert:
@@ -71,6 +128,10 @@ class BackendDialect(Protocol):
 
     async def reserve_message_ids(self, connection: AsyncConnection, count: int) -> range:
         """Ids for the next `count` messages, ascending; the caller holds a write transaction and inserts them all."""
+        ...
+
+    async def count_messages_ever(self, connection: AsyncConnection) -> int | None:
+        """How many messages were ever stored, those that are gone included; None where the backend does not know."""
         ...
 
     async def lock_key(self, connection: AsyncConnection, name: str) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.ingest import Checkpoint, Source, StoredIdentity
+from lcm.domain.messages import Exclusion
 from lcm.errors import IdentityConflict, InvalidInput, UnknownMessage
+from lcm.storage.core import ingest_statements as statements
 from lcm.storage.core import rows
-from lcm.storage.core.dialect import Query
 from lcm.storage.core.transaction import Executor
 from lcm.text import require_safe, require_safe_integer
 
@@ -32,21 +33,35 @@ class CoreIngestRepository:
     async def get_or_create_source(self, client: str, locator: str) -> Source:
         require_safe("client", client)
         require_safe("locator", locator)
+        query = statements.source_of_locator(self._executor.dialect)
+        key = {
+            "project_id": self._executor.project_id,
+            "machine_id": self._machine_id,
+            "client": client,
+            "locator": locator,
+        }
+        async with self._executor.operation(DOMAIN) as connection:
+            found = (await connection.execute(query, key)).first()
+        if found is not None:
+            return rows.to_source(found)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             await connection.execute(
                 self._executor.dialect.insert_or_skip(self._tables.sources).values(
-                    project_id=self._executor.project_id,
-                    machine_id=self._machine_id,
-                    client=client,
-                    locator=locator,
+                    **key,
                     revision=0,
                     updated_at=self._clock(),
                     **_checkpoint_values(Checkpoint()),
                 )
             )
-            s = self._tables.sources.c
-            query = self._sources().where(s.machine_id == self._machine_id, s.client == client, s.locator == locator)
-            return rows.to_source((await connection.execute(query)).one())
+            return rows.to_source((await connection.execute(query, key)).one())
+
+    async def list_revisions(self) -> dict[tuple[str, str], int]:
+        s = self._tables.sources.c
+        query = select(s.client, s.locator, s.revision).where(
+            s.project_id == self._executor.project_id, s.machine_id == self._machine_id
+        )
+        async with self._executor.operation(DOMAIN) as connection:
+            return {(row.client, row.locator): rows.safe(row.revision) for row in await connection.execute(query)}
 
     async def save_checkpoint(self, source_id: int, checkpoint: Checkpoint, *, expected_revision: int) -> Source:
         require_safe("parser_state", checkpoint.parser_state)
@@ -65,20 +80,18 @@ class CoreIngestRepository:
             return await self._move(connection, source_id, Checkpoint(), expected_revision)
 
     async def get_identity_salt(self) -> bytes:
-        p = self._tables.projects.c
-        query = select(p.identity_salt).where(p.project_id == self._executor.project_id)
+        query = statements.identity_salt(self._executor.dialect)
         async with self._executor.operation(DOMAIN) as connection:
-            return bytes((await connection.execute(query)).scalar_one())
+            found = await connection.execute(query, {"project_id": self._executor.project_id})
+            return bytes(found.scalar_one())
 
     async def find_identities(self, ingest_keys: Sequence[bytes]) -> Mapping[bytes, StoredIdentity]:
         _require_digests(ingest_keys)
-        m = self._tables.messages.c
-        query = select(m.ingest_key, m.message_id, m.conversation_id, m.content_sha256, m.source_id).where(
-            m.project_id == self._executor.project_id,
-            self._executor.dialect.among(m.ingest_key, list(ingest_keys)),
-        )
+        if not ingest_keys:
+            return {}
+        query = statements.stored_identities(self._executor.dialect)
         async with self._executor.operation(DOMAIN) as connection:
-            found = await connection.execute(query)
+            found = await connection.execute(query, self._keys(ingest_keys))
             return {
                 bytes(row.ingest_key): StoredIdentity(
                     ingest_key=bytes(row.ingest_key),
@@ -86,30 +99,32 @@ class CoreIngestRepository:
                     conversation_id=rows.safe(row.conversation_id),
                     content_sha256=bytes(row.content_sha256),
                     source_id=row.source_id,
+                    exclusion=Exclusion(row.context_exclusion) if row.context_exclusion else None,
                 )
                 for row in found
             }
 
     async def find_tombstones(self, ingest_keys: Sequence[bytes]) -> frozenset[bytes]:
         _require_digests(ingest_keys)
-        t = self._tables.ingest_tombstones.c
-        query = select(t.ingest_key).where(
-            t.project_id == self._executor.project_id,
-            self._executor.dialect.among(t.ingest_key, list(ingest_keys)),
-        )
+        if not ingest_keys:
+            return frozenset()
+        query = statements.tombstones(self._executor.dialect)
         async with self._executor.operation(DOMAIN) as connection:
-            return frozenset(bytes(row.ingest_key) for row in await connection.execute(query))
+            return frozenset(bytes(row.ingest_key) for row in await connection.execute(query, self._keys(ingest_keys)))
 
     async def get_occurrences(self, source_id: int, digests: Sequence[bytes]) -> dict[bytes, int]:
         _require_digests(digests)
-        o = self._tables.source_occurrences.c
-        query = select(o.identity_digest, o.occurrences).where(
-            o.project_id == self._executor.project_id,
-            o.source_id == source_id,
-            self._executor.dialect.among(o.identity_digest, list(digests)),
-        )
+        if not digests:
+            return {}
+        dialect = self._executor.dialect
+        values = {
+            "project_id": self._executor.project_id,
+            "source_id": source_id,
+            "digests": dialect.among_value(list(digests)),
+        }
         async with self._executor.operation(DOMAIN) as connection:
-            return {bytes(row.identity_digest): rows.safe(row.occurrences) for row in await connection.execute(query)}
+            found = await connection.execute(statements.occurrences(dialect), values)
+            return {bytes(row.identity_digest): rows.safe(row.occurrences) for row in found}
 
     async def save_occurrences(self, source_id: int, occurrences: Mapping[bytes, int]) -> None:
         if not occurrences:
@@ -117,8 +132,7 @@ class CoreIngestRepository:
         _require_digests(list(occurrences))
         for count in occurrences.values():
             require_safe_integer("occurrences", count)
-        dialect = self._executor.dialect
-        statement = dialect.upsert(self._tables.source_occurrences, ["source_id", "identity_digest"], {})
+        statement = self._executor.dialect.upsert(self._tables.source_occurrences, ["source_id", "identity_digest"], {})
         values = [
             {
                 "project_id": self._executor.project_id,
@@ -157,37 +171,32 @@ class CoreIngestRepository:
 
     # Steps inside an operation
 
-    def _sources(self) -> Query:
-        s = self._tables.sources.c
-        return select(
-            s.source_id,
-            s.client,
-            s.locator,
-            s.revision,
-            s.byte_offset,
-            s.line_count,
-            s.inode,
-            s.tail_sha256,
-            s.parser_state,
-            s.updated_at,
-        ).where(s.project_id == self._executor.project_id)
+    def _keys(self, ingest_keys: Sequence[bytes]) -> dict[str, object]:
+        keys = self._executor.dialect.among_value(list(ingest_keys))
+        return {"project_id": self._executor.project_id, "keys": keys}
 
     async def _move(
         self, connection: AsyncConnection, source_id: int, checkpoint: Checkpoint, expected_revision: int
     ) -> Source:
-        s = self._tables.sources.c
-        changed = await connection.execute(
-            update(self._tables.sources)
-            .where(
-                s.source_id == source_id,
-                s.project_id == self._executor.project_id,
-                s.revision == expected_revision,
-            )
-            .values(revision=s.revision + 1, updated_at=self._clock(), **_checkpoint_values(checkpoint))
-        )
+        dialect, project_id = self._executor.dialect, self._executor.project_id
+        values = {
+            "id": source_id,
+            "in_project": project_id,
+            "expected": expected_revision,
+            "at": self._clock(),
+            "offset": checkpoint.offset,
+            "lines": checkpoint.line_count,
+            "file": str(checkpoint.inode),
+            "tail": checkpoint.tail_sha256,
+            "state": checkpoint.parser_state,
+        }
+        changed = await connection.execute(statements.move_checkpoint(dialect), values)
         if changed.rowcount != 1:
             raise IdentityConflict("Another process moved this source's checkpoint; read it again.")
-        return rows.to_source((await connection.execute(self._sources().where(s.source_id == source_id))).one())
+        query = statements.source_of_id(dialect)
+        return rows.to_source(
+            (await connection.execute(query, {"project_id": project_id, "source_id": source_id})).one()
+        )
 
 
 def _require_digests(digests: Sequence[bytes]) -> None:

@@ -12,14 +12,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from lcm.domain.large_files import LargeFile
 from lcm.ids import summary_id
 from lcm.storage.contracts.integrity import (
+    AuditRow,
+    BreakerRow,
+    CheckpointRow,
     ChildLink,
+    CompactionStateRow,
     ConversationRow,
     ItemRow,
     LiveLeaf,
     MessageRow,
     OrphanRows,
     PartRow,
+    Placing,
     SourceGroup,
+    SourceLink,
     SummaryRow,
 )
 from lcm.storage.core import integrity_statements as statements
@@ -101,9 +107,59 @@ class CoreIntegrityRepository:
                 message_owner=row.message_owner,
                 message_seq=row.message_seq,
                 leaf_keys=tuple(each.summary_key for each in leaves.get(row.message_id, ())),
+                placing=_to_placing(row.message_owner, row.message_seq, row),
             )
             for row in page
         ]
+
+    async def list_source_links(
+        self, *, after: tuple[uuid.UUID, int, int] | None = None, limit: int
+    ) -> list[SourceLink]:
+        query = statements.source_links(self._tables, self._project_id, after, limit)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [SourceLink(*row) for row in await connection.execute(query)]
+
+    async def list_audits(self) -> list[AuditRow]:
+        query = statements.audit_rows(self._tables, self._project_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [AuditRow(*row) for row in await connection.execute(query)]
+
+    async def list_borrowed(self) -> list[tuple[int, int]]:
+        query = statements.borrowed_pairs(self._tables, self._project_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [(row.conversation_id, row.owner_id) for row in await connection.execute(query)]
+
+    async def list_checkpoints(self, *, after: int | None = None, limit: int) -> list[CheckpointRow]:
+        query = statements.checkpoint_rows(self._tables, self._project_id, after, limit)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [CheckpointRow(*row) for row in await connection.execute(query)]
+
+    async def find_lost_keys(self, ingest_keys: Sequence[bytes]) -> list[bytes]:
+        queries = statements.known_keys(self._dialect, self._project_id, list(ingest_keys))
+        async with self._executor.operation(DOMAIN) as connection:
+            known = {bytes(row.ingest_key) for query in queries for row in await connection.execute(query)}
+        return sorted(set(ingest_keys) - known)
+
+    async def count_lost_messages(self) -> int | None:
+        stored = statements.count_messages(self._tables, self._project_id)
+        pruned = statements.count_tombstones(self._tables, self._project_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            ever = await self._dialect.count_messages_ever(connection)
+            if ever is None:
+                return None
+            here = int((await connection.execute(stored)).scalar_one())
+            gone = int((await connection.execute(pruned)).scalar_one())
+        return max(0, ever - here - gone)
+
+    async def list_compaction_states(self) -> list[CompactionStateRow]:
+        query = statements.compaction_states(self._tables, self._project_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [CompactionStateRow(*row) for row in await connection.execute(query)]
+
+    async def list_breakers(self) -> list[BreakerRow]:
+        query = statements.breaker_rows(self._tables, self._project_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [BreakerRow(*row) for row in await connection.execute(query)]
 
     async def list_files(
         self, conversation_id: int | None = None, *, after: str | None = None, limit: int
@@ -188,6 +244,10 @@ def _to_conversation(row: Any) -> ConversationRow:
     )
 
 
+def _to_placing(owner: int | None, seq: int | None, row: Any) -> Placing | None:
+    return None if owner is None or seq is None else Placing(owner, seq, row.source_id, row.stored_at)
+
+
 def _to_message(
     row: Any, *, parts: tuple[PartRow, ...] | None, item_count: int, live_leaves: tuple[LiveLeaf, ...]
 ) -> MessageRow:
@@ -206,6 +266,7 @@ def _to_message(
         parts=parts,
         item_count=item_count,
         live_leaves=live_leaves,
+        source_id=row.source_id,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, and_, exists, func, or_, select, union
 from sqlalchemy.orm import aliased
 
 from lcm.storage.core.dialect import BackendDialect, Query
@@ -50,6 +50,7 @@ def message_rows(
             m.identity_occurrence,
             m.context_exclusion,
             m.content_sha256,
+            m.source_id,
         )
         .where(m.project_id == project_id, m.conversation_id == conversation_id)
         .order_by(m.seq, m.message_id)
@@ -198,6 +199,8 @@ def item_rows(t: Tables, project_id: uuid.UUID, conversation_id: int, after: int
             i.summary_key,
             m.conversation_id.label("message_owner"),
             m.seq.label("message_seq"),
+            m.source_id,
+            m.created_at.label("stored_at"),
         )
         .select_from(
             t.context_items.outerjoin(t.messages, and_(m.message_id == i.message_id, m.project_id == i.project_id))
@@ -207,6 +210,120 @@ def item_rows(t: Tables, project_id: uuid.UUID, conversation_id: int, after: int
         .limit(limit)
     )
     return page if after is None else page.where(i.position > after)
+
+
+def source_links(t: Tables, project_id: uuid.UUID, after: tuple[uuid.UUID, int, int] | None, limit: int) -> Query:
+    e, m = t.summary_messages.c, t.messages.c
+    page = (
+        select(
+            e.summary_key,
+            e.ordinal,
+            e.message_id,
+            m.conversation_id,
+            m.seq,
+            m.source_id,
+            m.created_at,
+        )
+        .select_from(
+            t.summary_messages.outerjoin(t.messages, and_(m.message_id == e.message_id, m.project_id == e.project_id))
+        )
+        .where(e.project_id == project_id)
+        .order_by(e.summary_key, e.ordinal, e.message_id)
+        .limit(limit)
+    )
+    if after is None:
+        return page
+    key, ordinal, message_id = after
+    # The first bound alone lets the database begin at this leaf in its index.
+    return page.where(
+        e.summary_key >= key,
+        or_(
+            e.summary_key > key,
+            e.ordinal > ordinal,
+            and_(e.ordinal == ordinal, e.message_id > message_id),
+        ),
+    )
+
+
+def audit_rows(t: Tables, project_id: uuid.UUID) -> Query:
+    a = t.context_audits.c
+    return (
+        select(a.conversation_id, a.message_id, a.action)
+        .where(a.project_id == project_id)
+        .order_by(a.created_at, a.audit_key)
+    )
+
+
+def borrowed_pairs(t: Tables, project_id: uuid.UUID) -> Query:
+    """Conversations of which a source that is not a message's first one holds messages, two by two."""
+    held, m = t.message_sources.c, t.messages.c
+    further = t.message_sources.join(t.messages, and_(m.message_id == held.message_id, m.project_id == held.project_id))
+    lent = (
+        select(held.source_id, m.conversation_id).select_from(further).where(held.project_id == project_id).distinct()
+    )
+    first = select(m.source_id, m.conversation_id).where(
+        m.project_id == project_id, m.source_id.in_(select(held.source_id).where(held.project_id == project_id))
+    )
+    one, other = union(first, lent).subquery(), lent.subquery()
+    return (
+        select(one.c.conversation_id, other.c.conversation_id.label("owner_id"))
+        .where(one.c.source_id == other.c.source_id, one.c.conversation_id != other.c.conversation_id)
+        .distinct()
+        .order_by(one.c.conversation_id, other.c.conversation_id)
+    )
+
+
+def checkpoint_rows(t: Tables, project_id: uuid.UUID, after: int | None, limit: int) -> Query:
+    s = t.sources.c
+    page = select(s.source_id, s.parser_state).where(s.project_id == project_id).order_by(s.source_id).limit(limit)
+    return page if after is None else page.where(s.source_id > after)
+
+
+def known_keys(dialect: BackendDialect, project_id: uuid.UUID, ingest_keys: Sequence[bytes]) -> tuple[Query, Query]:
+    """Keys of stored messages, and of those that were pruned."""
+    m, gone = dialect.tables.messages.c, dialect.tables.ingest_tombstones.c
+    stored = select(m.ingest_key).where(m.project_id == project_id, dialect.among(m.ingest_key, ingest_keys))
+    pruned = select(gone.ingest_key).where(gone.project_id == project_id, dialect.among(gone.ingest_key, ingest_keys))
+    return stored, pruned
+
+
+def count_messages(t: Tables, project_id: uuid.UUID) -> Query:
+    return select(func.count()).where(t.messages.c.project_id == project_id)
+
+
+def count_tombstones(t: Tables, project_id: uuid.UUID) -> Query:
+    return select(func.count()).where(t.ingest_tombstones.c.project_id == project_id)
+
+
+def compaction_states(t: Tables, project_id: uuid.UUID) -> Query:
+    s, c = t.compaction_states.c, t.conversations.c
+    return (
+        select(
+            s.conversation_id,
+            s.mode,
+            s.context_revision,
+            c.context_revision.label("conversation_revision"),
+            s.policy_sha256,
+            s.stop_reason,
+            s.last_summary_key,
+        )
+        .select_from(
+            t.compaction_states.outerjoin(
+                t.conversations, and_(c.conversation_id == s.conversation_id, c.project_id == s.project_id)
+            )
+        )
+        .where(s.project_id == project_id)
+        .order_by(s.conversation_id, s.mode)
+    )
+
+
+def breaker_rows(t: Tables, project_id: uuid.UUID) -> Query:
+    b = t.provider_breakers.c
+    return (
+        select(b.provider, b.model, b.state, b.failures, b.opened_at, b.probe_at)
+        .where(b.project_id == project_id)
+        .order_by(b.provider, b.model)
+    )
 
 
 def file_rows(t: Tables, project_id: uuid.UUID, conversation_id: int | None, after: str | None, limit: int) -> Query:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,6 +16,8 @@ from lcm.storage.core.transaction import Executor
 from lcm.text import require_safe, require_safe_integer
 
 DOMAIN = "large-files"
+#: Ids in one statement; SQLite takes 32,766 parameters, older builds 999.
+_IDS_AT_ONCE = 500
 
 
 class CoreLargeFileRepository:
@@ -58,6 +62,26 @@ class CoreLargeFileRepository:
         query = self._rows().order_by(self._files.c.created_at, self._files.c.file_id)
         if conversation_id is not None:
             query = query.where(self._files.c.conversation_id == conversation_id)
+        async with self._executor.operation(DOMAIN) as connection:
+            return [rows.to_large_file(row) for row in await connection.execute(query)]
+
+    async def list_by_id(self, file_ids: Sequence[str]) -> list[LargeFile]:
+        wanted = sorted(set(file_ids))
+        for each in wanted:
+            require_safe("file_id", each)
+        found: list[LargeFile] = []
+        async with self._executor.operation(DOMAIN) as connection:
+            for start in range(0, len(wanted), _IDS_AT_ONCE):
+                some = self._files.c.file_id.in_(wanted[start : start + _IDS_AT_ONCE])
+                query = self._rows().where(some).order_by(self._files.c.file_id)
+                found += [rows.to_large_file(row) for row in await connection.execute(query)]
+        return found
+
+    async def find_by_prefix(self, prefix: str, *, limit: int = 20) -> list[LargeFile]:
+        require_safe("file_id", prefix)
+        require_safe_integer("limit", limit)
+        f = self._files.c
+        query = self._rows().where(f.file_id.startswith(prefix, autoescape=True)).order_by(f.file_id).limit(limit)
         async with self._executor.operation(DOMAIN) as connection:
             return [rows.to_large_file(row) for row in await connection.execute(query)]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import uuid
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import select
 
 from lcm.clock import Clock
 from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus, ModelCall
 from lcm.errors import InvalidInput, NotFound
 from lcm.ids import uuid7
+from lcm.storage.core import pass_statements as statements
 from lcm.storage.core import rows
+from lcm.storage.core.prepared import run
 from lcm.storage.core.transaction import Executor
 
 DOMAIN = "model-calls"
@@ -27,21 +29,24 @@ class CoreModelCallRepository:
     async def reserve(self, reservation: CallReservation) -> uuid.UUID:
         rows.require_safe_texts(reservation, "purpose", "model", "level")
         rows.require_safe_integers(reservation, "reserved_tokens", "depth")
-        key = uuid7()
+        key, dialect = uuid7(), self._executor.dialect
         async with self._executor.operation(DOMAIN, writes=True) as connection:
-            await connection.execute(
-                insert(self._calls).values(
-                    call_key=key,
-                    project_id=self._executor.project_id,
-                    conversation_id=reservation.conversation_id,
-                    purpose=reservation.purpose,
-                    model=reservation.model,
-                    level=reservation.level,
-                    depth=reservation.depth,
-                    status=CallStatus.RESERVED.value,
-                    reserved_tokens=reservation.reserved_tokens,
-                    started_at=self._clock(),
-                )
+            await run(
+                dialect,
+                connection,
+                statements.insert_call(dialect.tables),
+                {
+                    "call_key": dialect.key_value(key),
+                    "project_id": dialect.key_value(self._executor.project_id),
+                    "conversation_id": reservation.conversation_id,
+                    "purpose": reservation.purpose,
+                    "model": reservation.model,
+                    "level": reservation.level,
+                    "depth": reservation.depth,
+                    "status": CallStatus.RESERVED.value,
+                    "reserved_tokens": reservation.reserved_tokens,
+                    "started_at": dialect.time_value(self._clock()),
+                },
             )
         return key
 
@@ -50,24 +55,19 @@ class CoreModelCallRepository:
         rows.require_safe_integers(outcome, "input_tokens", "output_tokens", "cost_micros")
         if outcome.status is CallStatus.RESERVED:
             raise InvalidInput("A finished call was answered, rejected or failed.")
-        c = self._calls.c
+        dialect = self._executor.dialect
+        values = {
+            "owner": dialect.key_value(self._executor.project_id),
+            "call": dialect.key_value(call_key),
+            "new_status": outcome.status.value,
+            "new_input_tokens": outcome.input_tokens,
+            "new_output_tokens": outcome.output_tokens,
+            "new_cost_micros": outcome.cost_micros,
+            "new_error_code": outcome.error_code,
+            "new_finished_at": dialect.time_value(self._clock()),
+        }
         async with self._executor.operation(DOMAIN, writes=True) as connection:
-            changed = await connection.execute(
-                update(self._calls)
-                .where(
-                    c.call_key == call_key,
-                    c.project_id == self._executor.project_id,
-                    c.status == CallStatus.RESERVED.value,
-                )
-                .values(
-                    status=outcome.status.value,
-                    input_tokens=outcome.input_tokens,
-                    output_tokens=outcome.output_tokens,
-                    cost_micros=outcome.cost_micros,
-                    error_code=outcome.error_code,
-                    finished_at=self._clock(),
-                )
-            )
+            changed = await run(dialect, connection, statements.finish_call(dialect.tables), values)
             if changed.rowcount != 1:
                 raise NotFound("No open model call has this key.")
 

@@ -12,6 +12,7 @@ from lcm.clock import Clock
 from lcm.storage.contracts.capabilities import Capabilities
 from lcm.storage.contracts.lexical_search import LexicalSearchRepository
 from lcm.storage.contracts.project import Repositories
+from lcm.storage.core.breakers import CoreBreakerRepository
 from lcm.storage.core.compaction_states import CoreCompactionStateRepository
 from lcm.storage.core.context import CoreContextRepository
 from lcm.storage.core.context_audits import CoreContextAuditRepository
@@ -41,6 +42,7 @@ class CoreRepositories:
     ingest: CoreIngestRepository
     model_calls: CoreModelCallRepository
     compaction_states: CoreCompactionStateRepository
+    breakers: CoreBreakerRepository
     integrity: CoreIntegrityRepository
 
 
@@ -68,6 +70,7 @@ class RepositoryMaker:
             ingest=CoreIngestRepository(executor, self.clock, self.machine_id),
             model_calls=CoreModelCallRepository(executor, self.clock),
             compaction_states=CoreCompactionStateRepository(executor),
+            breakers=CoreBreakerRepository(executor),
             integrity=CoreIntegrityRepository(executor),
         )
 
@@ -150,6 +153,10 @@ class CoreProject:
     @property
     def compaction_states(self) -> CoreCompactionStateRepository:
         return self._repositories.compaction_states
+
+    @property
+    def breakers(self) -> CoreBreakerRepository:
+        return self._repositories.breakers
 
     @property
     def integrity(self) -> CoreIntegrityRepository:

@@ -1,4 +1,4 @@
-"""Between rows and domain objects: the only place that knows both, and where content digests enter the rows."""
+"""Between rows and domain objects: the only place that knows both; new messages go by `message_rows`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from lcm.domain.breakers import Breaker, BreakerState
 from lcm.domain.compaction_state import CompactionMode, CompactionState
-from lcm.domain.content_digest import content_digest
 from lcm.domain.context import AuditAction, ContextAudit
 from lcm.domain.conversations import Conversation, Relation
 from lcm.domain.ingest import Checkpoint, Source
 from lcm.domain.large_files import LargeFile
-from lcm.domain.messages import Exclusion, IdentityKind, Message, MessagePart, NewMessage, PartType, Role
+from lcm.domain.messages import Exclusion, IdentityKind, Message, MessagePart, PartType, Role
 from lcm.domain.model_calls import CallOutcome, CallReservation, CallStatus, ModelCall
 from lcm.domain.summaries import EscalationLevel, NewSummary, Summary, SummaryKind, SummaryOrigin
-from lcm.errors import InvalidInput, OutOfRange
-from lcm.ids import digest
+from lcm.errors import InvalidInput
 from lcm.text import require_safe, require_safe_integer
 
 Row = Any
@@ -44,76 +43,6 @@ def require_safe_integers(new: object, *names: str) -> None:
             require_safe_integer(name, value)
 
 
-def validate_message(new: NewMessage) -> None:
-    """Raises `UnsafeText` or `OutOfRange` naming the field."""
-    require_safe_texts(new, "content", "api_message_id")
-    require_safe_integers(new, "token_count", "identity_occurrence", "seq", "source_ordinal")
-    require_aware("occurred_at", new.occurred_at)
-    for part in new.parts:
-        validate_part(part, len(new.content))
-
-
-def validate_part(part: MessagePart, content_length: int) -> None:
-    require_safe_integer("part.ordinal", part.ordinal)
-    for name in ("text", "tool_call_id", "tool_name", "file_id", "metadata"):
-        value = getattr(part, name)
-        if value is not None:
-            require_safe(f"part.{name}", value)
-    _validate_span(part, content_length)
-
-
-def _validate_span(part: MessagePart, content_length: int) -> None:
-    has_span = part.content_start is not None or part.content_end is not None
-    if has_span == (part.text is not None):
-        raise InvalidInput("A message part needs either a span of the content or a text of its own.")
-    if not has_span:
-        return
-    start, end = part.content_start, part.content_end
-    if start is None or end is None or not 0 <= start <= end <= content_length:
-        raise OutOfRange("part.content_start, part.content_end", "a span inside the content")
-
-
-def message_values(
-    new: NewMessage, *, project_id: uuid.UUID, conversation_id: int, message_id: int, seq: int, created_at: datetime
-) -> Values:
-    return {
-        "message_id": message_id,
-        "project_id": project_id,
-        "conversation_id": conversation_id,
-        "seq": seq,
-        "role": new.role.value,
-        "content": new.content,
-        "token_count": new.token_count,
-        "occurred_at": new.occurred_at,
-        "created_at": created_at,
-        "ingest_key": new.ingest_key or digest("lcm1", "random", uuid.uuid4().bytes),
-        "identity_kind": new.identity_kind.value,
-        "identity_occurrence": new.identity_occurrence,
-        "content_sha256": content_digest(new.role.value, new.content, new.parts),
-        "api_message_id": new.api_message_id,
-        "source_id": new.source_id,
-        "source_ordinal": new.source_ordinal,
-        "context_exclusion": new.exclusion.value if new.exclusion else None,
-    }
-
-
-def part_values(part: MessagePart, *, project_id: uuid.UUID, message_id: int) -> Values:
-    return {
-        "project_id": project_id,
-        "message_id": message_id,
-        "ordinal": part.ordinal,
-        "part_type": part.part_type.value,
-        "content_start": part.content_start,
-        "content_end": part.content_end,
-        "text": part.text,
-        "tool_call_id": part.tool_call_id,
-        "tool_name": part.tool_name,
-        "is_error": part.is_error,
-        "file_id": part.file_id,
-        "metadata_json": part.metadata,
-    }
-
-
 def to_message(row: Row) -> Message:
     return Message(
         message_id=safe(row.message_id),
@@ -131,28 +60,6 @@ def to_message(row: Row) -> Message:
         source_ordinal=row.source_ordinal,
         exclusion=Exclusion(row.context_exclusion) if row.context_exclusion else None,
         content_sha256=bytes(row.content_sha256),
-    )
-
-
-def values_to_message(values: Values) -> Message:
-    """The stored message, from what was inserted: saves reading it back."""
-    exclusion = values["context_exclusion"]
-    return Message(
-        message_id=values["message_id"],
-        conversation_id=values["conversation_id"],
-        seq=values["seq"],
-        role=Role(values["role"]),
-        content=values["content"],
-        token_count=values["token_count"],
-        occurred_at=values["occurred_at"],
-        created_at=values["created_at"],
-        ingest_key=values["ingest_key"],
-        identity_kind=IdentityKind(values["identity_kind"]),
-        identity_occurrence=values["identity_occurrence"],
-        api_message_id=values["api_message_id"],
-        source_ordinal=values["source_ordinal"],
-        exclusion=Exclusion(exclusion) if exclusion else None,
-        content_sha256=values["content_sha256"],
     )
 
 
@@ -317,6 +224,40 @@ def to_compaction_state(row: Row) -> CompactionState:
         stop_reason=row.stop_reason,
         last_summary_key=row.last_summary_key,
         noted_at=row.noted_at,
+    )
+
+
+def breaker_values(breaker: Breaker, *, project_id: uuid.UUID) -> Values:
+    """Raises `OutOfRange`, `UnsafeText` or `InvalidInput` naming the field."""
+    require_safe_integers(breaker, "failures")
+    require_safe_texts(breaker, "provider", "model", "error_code")
+    for name in ("opened_at", "probe_at", "updated_at"):
+        at = getattr(breaker, name)
+        if at is not None:
+            require_aware(name, at)
+    return {
+        "project_id": project_id,
+        "provider": breaker.provider,
+        "model": breaker.model,
+        "state": breaker.state.value,
+        "failures": breaker.failures,
+        "error_code": breaker.error_code,
+        "opened_at": breaker.opened_at,
+        "probe_at": breaker.probe_at,
+        "updated_at": breaker.updated_at,
+    }
+
+
+def to_breaker(row: Row) -> Breaker:
+    return Breaker(
+        provider=row.provider,
+        model=row.model,
+        state=BreakerState(row.state),
+        failures=safe(row.failures),
+        error_code=row.error_code,
+        opened_at=row.opened_at,
+        probe_at=row.probe_at,
+        updated_at=row.updated_at,
     )
 
 

@@ -12,12 +12,16 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
+from lcm.domain.context import ItemRef
 from lcm.domain.messages import Message
 from lcm.domain.summaries import NewSummary, SubtreeEntry, Summary, SummaryKind, SummaryOrigin
 from lcm.errors import IdentityConflict, InvalidInput, OutOfRange, UnknownSummary
 from lcm.ids import summary_id, uuid7
 from lcm.storage.core import conversation_statements, rows, supersede
+from lcm.storage.core.bulk_reading import read_children, read_summaries
 from lcm.storage.core.dialect import IndexedText, Query
+from lcm.storage.core.pass_storage import PassStorage, require_sources
+from lcm.storage.core.single_rows import find_summary_key
 from lcm.storage.core.transaction import Executor
 from lcm.tables.metadata import Tables
 from lcm.text import require_safe, require_safe_integer
@@ -62,6 +66,19 @@ class CoreSummaryRepository:
         _validate(new)
         async with self._executor.operation(DOMAIN, writes=True) as connection:
             return await self._insert(connection, new)
+
+    async def insert_in_place(
+        self,
+        new: NewSummary,
+        sources: Sequence[ItemRef],
+        *,
+        fence: int | None = None,  # noqa: ARG002 - checked by backends with distributed coordination
+    ) -> Summary:
+        _validate(new)
+        require_sources(new, sources)
+        async with self._executor.operation(DOMAIN, writes=True) as connection:
+            storage = PassStorage(self._executor.dialect, self._executor.project_id, connection)
+            return await storage.store(new, sources, at=self._clock())
 
     async def link_messages(self, summary_key: uuid.UUID, message_ids: Sequence[int]) -> None:
         async with self._executor.operation(DOMAIN, writes=True) as connection:
@@ -112,11 +129,12 @@ class CoreSummaryRepository:
 
     async def get_summary(self, summary_id: str) -> Summary:
         require_safe("summary_id", summary_id)
+        dialect, project_id = self._executor.dialect, self._executor.project_id
         async with self._executor.operation(DOMAIN) as connection:
-            found = await self._read(connection, self._rows().where(self._tables.summaries.c.summary_id == summary_id))
-        if not found:
-            raise UnknownSummary
-        return found[0]
+            key = await find_summary_key(dialect, connection, project_id, summary_id)
+            if key is None:
+                raise UnknownSummary
+            return await self._get_by_key(connection, key)
 
     async def list_by_key(self, summary_keys: Sequence[uuid.UUID]) -> list[Summary]:
         async with self._executor.operation(DOMAIN) as connection:
@@ -239,8 +257,7 @@ class CoreSummaryRepository:
         return found[0]
 
     async def _list_by_key(self, connection: AsyncConnection, keys: Sequence[uuid.UUID]) -> list[Summary]:
-        query = self._rows().where(self._executor.dialect.among(self._tables.summaries.c.summary_key, list(keys)))
-        found = {each.summary_key: each for each in await self._read(connection, query)}
+        found = await read_summaries(self._executor.dialect, connection, self._executor.project_id, keys)
         return [found[key] for key in keys if key in found]
 
     async def _read(self, connection: AsyncConnection, query: Query) -> list[Summary]:
@@ -274,17 +291,7 @@ class CoreSummaryRepository:
     async def _children_of(
         self, connection: AsyncConnection, keys: Sequence[uuid.UUID]
     ) -> dict[uuid.UUID, list[uuid.UUID]]:
-        e = self._tables.summary_parents.c
-        query = (
-            select(e.summary_key, e.parent_summary_key)
-            .where(e.project_id == self._executor.project_id, self._executor.dialect.among(e.summary_key, list(keys)))
-            .order_by(e.summary_key, e.ordinal)
-        )
-        found = await connection.execute(query)
-        return {
-            key: [row.parent_summary_key for row in group]
-            for key, group in groupby(found, key=lambda row: row.summary_key)
-        }
+        return await read_children(self._executor.dialect, connection, self._executor.project_id, keys)
 
     async def _walk(
         self, connection: AsyncConnection, root: uuid.UUID, max_depth: int | None

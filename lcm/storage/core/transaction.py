@@ -179,6 +179,10 @@ class ProjectExecutor:
             raise ScopeMisused("Close the project after its transaction.")
         self._is_closed = True
 
+    def reopen(self) -> None:
+        """Take new operations again: the close that refused them failed."""
+        self._is_closed = False
+
     @asynccontextmanager
     async def operation(self, domain: str, *, writes: bool = False) -> AsyncIterator[AsyncConnection]:
         self._require_usable()

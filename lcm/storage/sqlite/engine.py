@@ -22,6 +22,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool
 from lcm.errors import StorageError, StorageUnavailable
 from lcm.files.locks import FileLock
 from lcm.log import get_logger
+from lcm.storage.sqlite.driver import DRIVER, DriverConnection, driver_of
 from lcm.storage.sqlite.errors import BACKEND
 
 log = get_logger(__name__)
@@ -30,34 +31,10 @@ BUSY_TIMEOUT_MS = 15_000
 LOCK_TIMEOUT_S = 60.0
 #: A passive checkpoint runs when the write-ahead log is larger than this.
 CHECKPOINT_BYTES = 4 * 1024 * 1024
+#: Steps of SQLite's virtual machine, some milliseconds, after which a statement looks whether it was cancelled.
+_PROGRESS_STEPS = 100_000
 _POOL_SIZE = 4
 _WRITES = "lcm_writes"
-
-
-class InterruptibleConnection(aiosqlite.Connection):
-    """A cancelled await stops its statement; otherwise the cancellation would wait for the statement to end."""
-
-    async def _execute(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return await super()._execute(fn, *args, **kwargs)  # type: ignore[no-untyped-call]
-        except asyncio.CancelledError:
-            if self._connection is not None:
-                self._connection.interrupt()
-            raise
-
-    async def close(self) -> None:
-        """A statement that something still refers to keeps a closed connection alive, and its transaction with it."""
-        if self._connection is not None:
-            await self._execute(self._roll_back)
-        await super().close()
-
-    def stop(self) -> asyncio.Future[Any] | None:
-        self._tx.put_nowait((None, self._roll_back))
-        return super().stop()
-
-    def _roll_back(self) -> None:
-        if self._connection is not None and self._connection.in_transaction:
-            self._connection.rollback()
 
 
 class ProjectFile:
@@ -67,6 +44,7 @@ class ProjectFile:
         self._path = path
         self._lock = FileLock(path.with_name(path.name + ".lock"))
         self._engine = _make_engine(path)
+        self._writer = self._engine.execution_options(**{_WRITES: True})
         self._running = 0
         self._is_idle = asyncio.Event()
         self._is_idle.set()
@@ -108,10 +86,8 @@ class ProjectFile:
 
     @asynccontextmanager
     async def _transaction(self, *, writes: bool) -> AsyncIterator[AsyncConnection]:
-        async with self._engine.connect() as plain:
-            connection = await plain.execution_options(**{_WRITES: writes})
-            async with connection.begin():
-                yield connection
+        async with (self._writer if writes else self._engine).begin() as connection:
+            yield connection
 
     async def _checkpoint_if_large(self) -> None:
         log = self._path.with_name(self._path.name + "-wal")
@@ -145,7 +121,7 @@ async def _driver_of(connection: AsyncConnection) -> aiosqlite.Connection:
 
 def _make_engine(path: Path) -> AsyncEngine:
     engine = create_async_engine(
-        "sqlite+aiosqlite://",
+        f"{DRIVER}://",
         async_creator=_opener(path),
         poolclass=AsyncAdaptedQueuePool,
         pool_size=_POOL_SIZE,
@@ -158,17 +134,17 @@ def _make_engine(path: Path) -> AsyncEngine:
 
 def _begin(connection: Connection) -> None:
     """Writers take the write lock at once: a read that turns into a write could fail half-way."""
-    writes = connection.get_execution_options().get(_WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    driver_of(connection).begin(writes=connection.get_execution_options().get(_WRITES, False))
 
 
 def _opener(path: Path) -> Callable[[], Awaitable[Any]]:
     async def open_connection() -> aiosqlite.Connection:
         before = identity_of(path)
         uri = f"file:{quote(str(path))}?mode=rw"
-        connection = await InterruptibleConnection(
+        connection = DriverConnection(
             lambda: sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False), iter_chunk_size=64
         )
+        await connection
         try:
             require_identity(path, before)
             await _set_up(connection)
@@ -181,7 +157,7 @@ def _opener(path: Path) -> Callable[[], Awaitable[Any]]:
     return open_connection
 
 
-async def _set_up(connection: aiosqlite.Connection) -> None:
+async def _set_up(connection: DriverConnection) -> None:
     """FULL: an acknowledged message survives a power cut. No mmap: a torn file must be an error, not a crash."""
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
@@ -195,6 +171,7 @@ async def _set_up(connection: aiosqlite.Connection) -> None:
     ):
         cursor = await connection.execute(f"PRAGMA {pragma}")
         await cursor.close()
+    await connection.set_progress_handler(connection.is_given_up, _PROGRESS_STEPS)
 
 
 def identity_of(path: Path) -> tuple[int, int]:

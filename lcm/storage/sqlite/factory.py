@@ -10,10 +10,11 @@ from lcm.errors import StorageClosed
 from lcm.files.durable import ensure_private_dir
 from lcm.identity.machine import load_or_create_machine
 from lcm.identity.project import project_folder
-from lcm.storage.contracts.health import Health, HealthStatus
+from lcm.storage.contracts.health import Health
 from lcm.storage.sqlite.creation import create_database, finish_creation, prepare_database, read_project
 from lcm.storage.sqlite.engine import identity_of, require_identity
 from lcm.storage.sqlite.errors import BACKEND
+from lcm.storage.sqlite.health import FactoryHealth
 from lcm.storage.sqlite.project import SqliteProject
 from lcm.storage.sqlite.search_index import DERIVATION_VERSION
 
@@ -27,6 +28,7 @@ class SqliteFactory:
         self._home = home
         self._clock = clock
         self._is_closed = False
+        self._health = FactoryHealth(home)
         self._open: set[SqliteProject] = set()
 
     async def project_exists(self, root: str) -> bool:
@@ -52,20 +54,26 @@ class SqliteFactory:
         return await asyncio.to_thread(self._roots)
 
     async def health(self) -> Health:
-        projects = [] if self._is_closed else list(self._open)
-        probes = [await each.health() for each in projects]
-        if self._is_closed:
-            return Health(HealthStatus.CLOSED, BACKEND, "factory")
-        failed = [each for each in probes if each.status is HealthStatus.UNAVAILABLE]
-        if failed:
-            return Health(HealthStatus.UNAVAILABLE, BACKEND, "factory", detail=failed[0].detail)
-        return Health(HealthStatus.HEALTHY, BACKEND, "factory")
+        return await self._health.check(list(self._open), is_closed=lambda: self._is_closed)
 
     async def close(self) -> None:
+        """Refuse what begins from now on, let health checks end, then close every project.
+
+        A project that cannot be closed does not keep the others open; closing again tries it again.
+
+        Raises:
+            StorageError: of the first project that could not be closed.
+        """
         self._is_closed = True
-        for project in list(self._open):
-            await project.close()
-        self._open.clear()
+        projects = list(self._open)
+        for project in projects:
+            project.announce_close()
+        await self._health.drain()
+        outcomes = await asyncio.gather(*(each.close() for each in projects), return_exceptions=True)
+        self._open = {each for each in self._open if not each.is_closed}
+        for failed in outcomes:
+            if isinstance(failed, BaseException):
+                raise failed
 
     def _require_open(self) -> None:
         if self._is_closed:
@@ -89,6 +97,9 @@ class SqliteFactory:
         if row.search_version != DERIVATION_VERSION:
             # A 'delete' with words of another derivation would damage the index, so it never comes to that.
             await project.lexical_search.rebuild()
+        if self._is_closed:  # the factory was closed while this was opened
+            await project.close()
+            self._require_open()
         self._open = {each for each in self._open if not each.is_closed} | {project}
         return project
 

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, literal, literal_column, select, text
+import aiosqlite
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Integer,
+    LargeBinary,
+    Text,
+    bindparam,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+    type_coerce,
+)
 from sqlalchemy import column as sql_column
 from sqlalchemy import table as sql_table
 from sqlalchemy.exc import DBAPIError
@@ -13,16 +31,34 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lcm.clock import Clock
 from lcm.domain.cjk import character_pairs
-from lcm.domain.messages import Role
-from lcm.errors import StorageUnavailable
-from lcm.storage.contracts.lexical_search import MatchQuery, Preselection, SearchFilters, TextKind, TextRow
+from lcm.domain.messages import Exclusion, Role
+from lcm.errors import StorageError, StorageUnavailable
+from lcm.storage.contracts.lexical_search import (
+    Matches,
+    MatchQuery,
+    MatchTexts,
+    Preselection,
+    SearchFilters,
+    TextKind,
+    TextRow,
+)
 from lcm.storage.core import rows
 from lcm.storage.core.dialect import Query
+from lcm.storage.core.newest_matches import NewestMatches
 from lcm.storage.core.transaction import Executor
+from lcm.storage.sqlite.errors import BACKEND
+from lcm.storage.sqlite.index_check import raise_when_damaged
 from lcm.storage.sqlite.search_index import DERIVATION_VERSION, SEARCH_STATE, derive, insert_statement
-from lcm.text import require_safe, require_safe_integer
+from lcm.tables.metadata import Tables
+from lcm.text import MAX_SAFE_INTEGER, require_safe, require_safe_integer
 
 DOMAIN = "lexical-search"
+_NO_FILTERS = SearchFilters()
+_EXPRESSION, _ROW_LIMIT = "expression", "row_limit"
+_COLLECT = "lcm_collect"
+_MAX_IDS = 1_000
+#: Words of a phrase that make more characters than this are no name.
+_LONGEST_NAME = 100
 _REBUILD_BATCH = 500
 _MAX_FINDINGS = 100
 #: SQLite refuses patterns above 50,000 bytes.
@@ -37,9 +73,17 @@ _INDEXES = {
 def match_expression(query: MatchQuery) -> str:
     """An FTS5 expression in which every term is a quoted string, so no character of it is syntax."""
     terms = [_quoted("words", [word]) for word in query.words]
-    terms += [_quoted("words", list(phrase)) for phrase in query.phrases]
+    terms += [_phrase(phrase) for phrase in query.phrases]
     terms += [_quoted("cjk", character_pairs(run)) for run in query.cjk]
     return (" AND " if query.require_all else " OR ").join(terms)
+
+
+def _phrase(words: Sequence[str]) -> str:
+    """Side by side, or written as one word: `max_tokens` also finds `maxTokens`."""
+    apart, together = _quoted("words", words), "".join(words)
+    if len(words) == 1 or len(together) > _LONGEST_NAME:
+        return apart
+    return f"({apart} OR {_quoted('words', [together])})"
 
 
 def _quoted(column: str, words: Sequence[str]) -> str:
@@ -71,9 +115,29 @@ class SqliteLexicalSearchRepository:
     ) -> list[TextRow]:
         return await self._scan(TextKind.SUMMARY, literals, filters, before_id, limit)
 
+    async def find_newest(
+        self,
+        kind: TextKind,
+        literals: Sequence[str],
+        filters: SearchFilters,
+        matching: MatchTexts,
+        *,
+        limit: int,
+        max_bytes: int,
+    ) -> Matches:
+        require_safe_integer("limit", limit)
+        # A cancelled statement ends after so many steps, but one step may look at megabytes.
+        found = NewestMatches(matching, limit=limit, max_bytes=max_bytes, is_given_up=_watch_current_task())
+        containing = _containing(self._text_rows(kind, filters), literals, before_id=None)
+        async with self._executor.operation(DOMAIN) as connection:
+            await _collect(connection, containing, found)
+            row_ids = found.finish()
+            rows_by_id = {row.row_id: row for row in await self._rows_of(connection, kind, row_ids)}
+        newest = tuple(rows_by_id[row_id] for row_id in row_ids)
+        return Matches(rows=newest, count=found.count, is_complete=found.is_complete)
+
     async def find_missing(self) -> list[str]:
-        # FTS5 spells its own check as an INSERT, which needs a writing transaction.
-        async with self._executor.operation(DOMAIN, writes=True) as connection:
+        async with self._executor.operation(DOMAIN) as connection:
             findings = await self._version_findings(connection)
             for kind in TextKind:
                 findings += await self._rowid_findings(connection, kind)
@@ -96,35 +160,34 @@ class SqliteLexicalSearchRepository:
         require_safe("query", expression)
         if not expression or limit == 0:
             return Preselection(rows=(), is_complete=True)
-        index = _INDEXES[kind]
-        matches = literal_column(index.name).op("MATCH")(bindparam("expression", expression))
-        base = _text_rows(self._executor, kind, filters)
-        row_id = base.selected_columns.row_id
-        statement = (
-            base.join(index, index.c.rowid == row_id)
-            .where(matches)
-            .order_by(literal_column("rank"), row_id.desc())
-            .limit(limit + 1)
-        )
+        if filters == _NO_FILTERS:
+            statement = _best_of_all(self._tables, self._executor.project_id, kind)
+        else:
+            statement = _best(self._tables, self._executor.project_id, kind, filters)
+        values = {_EXPRESSION: expression, _ROW_LIMIT: limit + 1}
         async with self._executor.operation(DOMAIN) as connection:
-            found = [_to_text_row(kind, row) for row in await connection.execute(statement)]
+            found = [_to_text_row(kind, row) for row in await connection.execute(statement, values)]
         return Preselection(rows=tuple(found[:limit]), is_complete=len(found) <= limit)
 
     async def _scan(
         self, kind: TextKind, literals: Sequence[str], filters: SearchFilters, before_id: int | None, limit: int
     ) -> list[TextRow]:
         require_safe_integer("limit", limit)
-        for each in literals:
-            require_safe("literal", each)
-        statement = _text_rows(self._executor, kind, filters)
-        columns = statement.selected_columns
-        for each in literals:
-            statement = statement.where(_contains(columns.content, each))
-        if before_id is not None:
-            statement = statement.where(columns.row_id < before_id)
-        statement = statement.order_by(columns.row_id.desc()).limit(limit)
+        statement = _containing(self._text_rows(kind, filters), literals, before_id).limit(limit)
         async with self._executor.operation(DOMAIN) as connection:
             return [_to_text_row(kind, row) for row in await connection.execute(statement)]
+
+    def _text_rows(self, kind: TextKind, filters: SearchFilters) -> Query:
+        return _text_rows(self._tables, self._executor.project_id, kind, filters)
+
+    async def _rows_of(self, connection: AsyncConnection, kind: TextKind, row_ids: Sequence[int]) -> list[TextRow]:
+        """In any order."""
+        query = self._text_rows(kind, _NO_FILTERS)
+        found: list[TextRow] = []
+        for start in range(0, len(row_ids), _MAX_IDS):
+            chosen = query.where(query.selected_columns.row_id.in_(row_ids[start : start + _MAX_IDS]))
+            found += [_to_text_row(kind, row) for row in await connection.execute(chosen)]
+        return found
 
     async def _version_findings(self, connection: AsyncConnection) -> list[str]:
         s = self._tables.search_state.c
@@ -146,8 +209,7 @@ class SqliteLexicalSearchRepository:
     async def _structure_findings(self, connection: AsyncConnection, kind: TextKind) -> list[str]:
         name = _INDEXES[kind].name
         try:
-            check = text(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 0)")  # noqa: S608
-            await connection.execute(check)
+            await raise_when_damaged(connection, name)
         except DBAPIError as error:
             told = self._executor.dialect.translate(error, project_id=None, domain=DOMAIN)
             if isinstance(told, StorageUnavailable):
@@ -185,8 +247,31 @@ class SqliteLexicalSearchRepository:
 _BASE = {TextKind.MESSAGE: ("messages", "message_id"), TextKind.SUMMARY: ("summaries", "summary_rowid")}
 
 
-def _text_rows(executor: Executor, kind: TextKind, filters: SearchFilters) -> Query:
-    query = _message_rows(executor) if kind is TextKind.MESSAGE else _summary_rows(executor)
+@lru_cache(maxsize=64)
+def _best_of_all(tables: Tables, project_id: uuid.UUID, kind: TextKind) -> Query:
+    """Without filters the statement is always the same one: making it costs as much as running it for a rare word."""
+    return _best(tables, project_id, kind, _NO_FILTERS)
+
+
+def _best(tables: Tables, project_id: uuid.UUID, kind: TextKind, filters: SearchFilters) -> Query:
+    """The first rows by rank; ranked before they are joined, since sorting whole texts costs more than all the rest."""
+    index = _INDEXES[kind]
+    rank = literal_column(f"{index.name}.rank", Float)
+    ranked = select(index.c.rowid.label("best_id"), rank.label("best_rank")).where(
+        literal_column(index.name).op("MATCH")(bindparam(_EXPRESSION, type_=Text()))
+    )
+    if filters != _NO_FILTERS:
+        allowed = _text_rows(tables, project_id, kind, filters).subquery("allowed")
+        ranked = ranked.join_from(index, allowed, allowed.c.row_id == index.c.rowid)
+    limit = bindparam(_ROW_LIMIT, type_=Integer())
+    chosen = ranked.order_by(rank, index.c.rowid.desc()).limit(limit).subquery("chosen")
+    base = _text_rows(tables, project_id, kind, _NO_FILTERS)
+    row_id = base.selected_columns.row_id
+    return base.join(chosen, chosen.c.best_id == row_id).order_by(chosen.c.best_rank, row_id.desc())
+
+
+def _text_rows(tables: Tables, project_id: uuid.UUID, kind: TextKind, filters: SearchFilters) -> Query:
+    query = _message_rows(tables, project_id) if kind is TextKind.MESSAGE else _summary_rows(tables, project_id)
     columns = query.selected_columns
     for name in ("since", "until"):
         if getattr(filters, name) is not None:
@@ -203,8 +288,7 @@ def _text_rows(executor: Executor, kind: TextKind, filters: SearchFilters) -> Qu
     return query
 
 
-def _message_rows(executor: Executor) -> Query:
-    t = executor.dialect.tables
+def _message_rows(t: Tables, project_id: uuid.UUID) -> Query:
     m, c = t.messages.c, t.conversations.c
     return (
         select(
@@ -217,14 +301,14 @@ def _message_rows(executor: Executor) -> Query:
             m.role,
             literal(None).label("summary_id"),
             literal(None).label("depth"),
+            m.context_exclusion,
         )
         .join_from(t.messages, t.conversations, c.conversation_id == m.conversation_id)
-        .where(m.project_id == executor.project_id)
+        .where(m.project_id == project_id)
     )
 
 
-def _summary_rows(executor: Executor) -> Query:
-    t = executor.dialect.tables
+def _summary_rows(t: Tables, project_id: uuid.UUID) -> Query:
     s, c = t.summaries.c, t.conversations.c
     return (
         select(
@@ -237,29 +321,69 @@ def _summary_rows(executor: Executor) -> Query:
             literal(None).label("role"),
             s.summary_id,
             s.depth,
+            literal(None).label("context_exclusion"),
         )
         .join_from(t.summaries, t.conversations, c.conversation_id == s.conversation_id)
-        .where(s.project_id == executor.project_id)
+        .where(s.project_id == project_id, s.superseded_by_key.is_(None))
     )
 
 
+def _containing(query: Query, literals: Sequence[str], before_id: int | None) -> Query:
+    """Rows with every literal, newest id first; the bound on the id keeps the table's own order, which reads fast."""
+    for each in literals:
+        require_safe("literal", each)
+    columns = query.selected_columns
+    parts = [_contains(columns.content, each) for each in literals]
+    newest_id = MAX_SAFE_INTEGER + 1 if before_id is None else before_id
+    return query.where(columns.row_id < newest_id, *parts).order_by(columns.row_id.desc())
+
+
 def _contains(content: ColumnElement[str], part: str) -> ColumnElement[bool]:
-    """`LIKE` folds the case of ASCII letters only; a text with a wildcard, or a long one, is compared by `instr`."""
-    if "%" in part or "_" in part or len(part) > _LONGEST_PATTERN:
+    """`LIKE` folds the case of ASCII letters only; a long text is compared by `instr`."""
+    if len(part) > _LONGEST_PATTERN:
         return func.instr(func.lower(content), func.lower(part)) > 0
+    if "%" in part or "_" in part:
+        return content.contains(part, autoescape=True)
     return content.like(f"%{part}%")
 
 
+def _watch_current_task() -> Callable[[], bool]:
+    """Whether the running task was cancelled since; to be called from any thread."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    return lambda: task is not None and task.cancelling() > before
+
+
+async def _collect(connection: AsyncConnection, query: Query, found: NewestMatches) -> None:
+    """Give every row of a query to `found` inside the statement: a row handed out by it costs three times as much."""
+    driver = (await connection.get_raw_connection()).driver_connection
+    if not isinstance(driver, aiosqlite.Connection):
+        raise StorageError(backend=BACKEND)
+    await driver.create_function(_COLLECT, 3, found.add)
+    columns = query.selected_columns
+    at, utf8 = type_coerce(columns.occurred_at, Integer), cast(columns.content, LargeBinary)
+    given = query.with_only_columns(getattr(func, _COLLECT)(columns.row_id, at, utf8).label("taken"))
+    # The limit keeps SQLite from merging the query into the outer one, where the function might run first.
+    inner = given.limit(-1).subquery()
+    await connection.execute(select(inner.c.taken).where(inner.c.taken.is_not(None)))
+
+
+_ROLES = {role.value: role for role in Role}
+_EXCLUSIONS = {exclusion.value: exclusion for exclusion in Exclusion}
+
+
 def _to_text_row(kind: TextKind, row: Any) -> TextRow:
+    row_id, conversation_id, session_id, content, occurred_at, seq, role, summary_id, depth, exclusion = row[:10]
     return TextRow(
         kind=kind,
-        row_id=rows.safe(row.row_id),
-        conversation_id=rows.safe(row.conversation_id),
-        session_id=row.session_id,
-        content=row.content,
-        occurred_at=row.occurred_at,
-        seq=row.seq,
-        role=Role(row.role) if row.role else None,
-        summary_id=row.summary_id,
-        depth=row.depth,
+        row_id=rows.safe(row_id),
+        conversation_id=rows.safe(conversation_id),
+        session_id=session_id,
+        content=content,
+        occurred_at=occurred_at,
+        seq=seq,
+        role=_ROLES[role] if role else None,
+        summary_id=summary_id,
+        depth=depth,
+        exclusion=_EXCLUSIONS[exclusion] if exclusion else None,
     )

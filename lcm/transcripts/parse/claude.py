@@ -28,7 +28,7 @@ from lcm.transcripts.parse.claude_messages import (
     record_time,
 )
 from lcm.transcripts.parse.claude_threads import OpenCalls, ThreadFinder
-from lcm.transcripts.parse.claude_values import line_id, text_of
+from lcm.transcripts.parse.claude_values import TextDigests, line_id, text_of
 
 CLIENT = "claude"
 
@@ -46,14 +46,18 @@ class ClaudeParser:
     Args:
         state: what an earlier parser's `state()` gave; None or empty for the start of a file.
         fallback_session_id: session of records that name none, as long as none in the file does.
+        text_key: of the digests that stand for texts in the state; that of the parser whose state is given.
     """
 
-    def __init__(self, state: JsonObject | None = None, *, fallback_session_id: str = "") -> None:
+    def __init__(
+        self, state: JsonObject | None = None, *, fallback_session_id: str = "", text_key: bytes = b""
+    ) -> None:
         saved = state or {}
+        digests = TextDigests(text_key)
         self._threads = ThreadFinder(saved.get("threads", {}), fallback_session_id=fallback_session_id)
-        self._facts = FactFinder(saved.get("facts", {}))
-        self._calls = OpenCalls(saved.get("calls", []))
-        self._queued = QueuedPrompts(saved.get("queued"))
+        self._facts = FactFinder(saved.get("facts", {}), digests)
+        self._calls = OpenCalls(saved.get("calls", []), digests)
+        self._queued = QueuedPrompts(saved.get("queued"), digests)
         self._chain = PromptChain(saved.get("chain"), is_resumed=bool(saved))
 
     def state(self) -> JsonObject:
@@ -118,10 +122,9 @@ class ClaudeParser:
         if isinstance(item, MessageRecord):
             item = self._without_copy(item)
             self._note_delivered(item)
-        is_prompt = isinstance(item, MessageRecord) and item.is_prompt
-        if is_prompt and not self._chain.is_placeable(line_id(record.get("parentUuid"))):
-            yield HistoryNeeded(line)
-            return
+            if item.is_prompt and not self._chain.is_placeable(line_id(record.get("parentUuid"))):
+                yield HistoryNeeded(line)
+                return
         fact = self._facts.find_cwd(line, record, thread)
         if fact is not None:
             yield fact
@@ -139,7 +142,7 @@ class ClaudeParser:
         return replace(message, exclusion=Exclusion.DUPLICATE, is_prompt=False)
 
     def _note_delivered(self, message: MessageRecord) -> None:
-        if message.role is Role.USER and message.thread.agent_id is None:
+        if self._queued.is_waiting and message.role is Role.USER and message.thread.agent_id is None:
             texts = [block.text for block in message.blocks if block.part_type is PartType.TEXT]
             self._queued.note_delivered(message.thread.session_id, {*texts, message_text(message.blocks)})
 

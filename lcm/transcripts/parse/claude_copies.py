@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lcm.domain.records import JsonObject
-from lcm.transcripts.parse.claude_values import text_digest, trim_oldest
+from lcm.transcripts.parse.claude_values import TextDigests, trim_oldest
 
 _LIMIT = 32
 
@@ -33,8 +33,9 @@ class QueuedPrompts:
     another prompt is typed: the same words said again later are no copy.
     """
 
-    def __init__(self, state: JsonObject | None = None) -> None:
+    def __init__(self, state: JsonObject | None, digests: TextDigests) -> None:
         saved = state or {}
+        self._digests = digests
         self._delivered: dict[str, str] = dict(saved.get("delivered", ()))
         self._queue = [
             QueuedText(session_id, digest, is_delivered=is_delivered)
@@ -48,9 +49,14 @@ class QueuedPrompts:
             "queue": [[each.session_id, each.digest, each.is_delivered] for each in self._queue],
         }
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether any text is in a queue."""
+        return bool(self._queue)
+
     def enqueue(self, session_id: str, text: str, at: datetime | None) -> None:
         """A text was typed into the queue: what is delivered next is its first copy."""
-        digest = text_digest(session_id, text)
+        digest = self._digests.of(session_id, text)
         self._delivered.pop(digest, None)
         self._queue = [*self._queue, QueuedText(session_id, digest, text, at)][-_LIMIT:]
 
@@ -58,7 +64,7 @@ class QueuedPrompts:
         """Remove an entry: the one with this text, else one that was delivered, else the oldest of the session."""
         entries = [each for each in self._queue if each.session_id == session_id]
         if text is not None:
-            digest = text_digest(session_id, text)
+            digest = self._digests.of(session_id, text)
             entries = [each for each in entries if each.digest == digest]
         entry = next((each for each in entries if each.is_delivered), next(iter(entries), None))
         self._queue = [each for each in self._queue if each is not entry]
@@ -70,7 +76,7 @@ class QueuedPrompts:
 
     def note_delivered(self, session_id: str, texts: Iterable[str]) -> None:
         """A record with these texts came: what waits in the queue under one of them has arrived."""
-        digests = {text_digest(session_id, text) for text in texts} if self._queue else ()
+        digests = {self._digests.of(session_id, text) for text in texts} if self._queue else ()
         for entry in self._queue:
             entry.is_delivered = entry.is_delivered or entry.digest in digests
 
@@ -78,7 +84,7 @@ class QueuedPrompts:
         """Whether this prompt, a record of `kind`, is the second copy of one delivered as another kind."""
         if not text.strip():
             return False
-        digest = text_digest(session_id, text)
+        digest = self._digests.of(session_id, text)
         if self._delivered.get(digest, kind) != kind:
             del self._delivered[digest]
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lcm.domain.records import JsonObject, SessionFact, Thread
-from lcm.transcripts.parse.claude_values import text_digest, text_of, trim_oldest
+from lcm.transcripts.parse.claude_values import TextDigests, text_of, trim_oldest
 
 _THREAD_LIMIT = 256
 _TITLE_LIMIT = 32
@@ -13,7 +13,8 @@ _TITLE_FIELDS = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 class FactFinder:
     """Remembers, bounded, what was told: the client writes directory and title again and again."""
 
-    def __init__(self, state: JsonObject) -> None:
+    def __init__(self, state: JsonObject, digests: TextDigests) -> None:
+        self._digests = digests
         self._placed: dict[tuple[str, str | None], None] = dict.fromkeys(map(tuple, state.get("cwd", [])))
         self._titles: dict[str, tuple[str, str]] = {
             session: (kind, digest) for session, kind, digest in state.get("titles", [])
@@ -38,7 +39,7 @@ class FactFinder:
         """A new title of a session; the person's own title stands against generated ones."""
         kind = record["type"]
         title = (text_of(record.get(_TITLE_FIELDS[kind])) or "").strip()
-        told = (kind, text_digest(session_id, title))
+        told = (kind, self._digests.of(session_id, title))
         known = self._titles.get(session_id, ("", ""))
         if not title or told == known or (kind == "ai-title" and known[0] == "custom-title"):
             return None

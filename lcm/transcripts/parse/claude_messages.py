@@ -37,8 +37,9 @@ _NOT_TYPED = (
 )
 #: Names are kept in tuples: what is looked up came from a file and may be unhashable.
 _NOT_TYPED_MODES = ("bash", "task-notification")
-_KIND = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
-_YEARS = range(2000, 2101)
+_KIND = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_FIRST_YEAR = 2000
+_LAST_YEAR = 2100
 
 
 def read_message(line: int, record: JsonObject, thread: Thread) -> MessageRecord | UnusedRecord | SkippedLine:
@@ -181,11 +182,12 @@ def _is_of_result(block: Block) -> bool:
 def _exclusion(record: JsonObject, thread: Thread, blocks: tuple[Block, ...]) -> Exclusion | None:
     if record.get("isCompactSummary") is True or (thread.agent_id or "").startswith(SUMMARIZER_PREFIX):
         return Exclusion.CLIENT_SUMMARY
-    if any(block.part_type is PartType.TOOL_RESULT for block in blocks):
-        return None  # without its result a call would stay unanswered
-    if record.get("isMeta") is True or (blocks[0].part_type is PartType.TEXT and blocks[0].text.startswith(_CAVEATS)):
+    is_meta = record.get("isMeta") is True or (
+        blocks[0].part_type is PartType.TEXT and blocks[0].text.startswith(_CAVEATS)
+    )
+    if is_meta and not any(block.part_type is PartType.TOOL_RESULT for block in blocks):
         return Exclusion.META
-    return None
+    return None  # without its result a call would stay unanswered
 
 
 def _is_typed(origin: JsonObject, blocks: tuple[Block, ...]) -> bool:
@@ -210,11 +212,12 @@ def _time(value: Any) -> datetime | None:
         return None
     try:
         at = datetime.fromisoformat(value)
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        if at.tzinfo is not UTC:
+            at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return at if at.year in _YEARS else None
+    return at if _FIRST_YEAR <= at.year <= _LAST_YEAR else None
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) and _KIND.fullmatch(value) else "unnamed"
+    return value if isinstance(value, str) and _KIND.fullmatch(value) else "other"

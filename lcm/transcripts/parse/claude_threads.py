@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from lcm.domain.messages import PartType
 from lcm.domain.records import JsonObject, MessageRecord, SubagentLink, Thread
 from lcm.transcripts.parse.claude_messages import message_text
-from lcm.transcripts.parse.claude_values import text_digest, text_of, trim_oldest
+from lcm.transcripts.parse.claude_values import TextDigests, text_of, trim_oldest
 
 _SIDECHAIN_LIMIT = 256
 _OPEN_CALL_LIMIT = 64
@@ -60,15 +60,16 @@ class ThreadFinder:
 class OpenCalls:
     """Calls that start a subagent and have no result yet, oldest first, at most 64, by the digest of their prompt."""
 
-    def __init__(self, calls: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, calls: Iterable[tuple[str, str]], digests: TextDigests) -> None:
         self._calls = dict(calls)
+        self._digests = digests
 
     def state(self) -> list[list[str]]:
         return [list(pair) for pair in self._calls.items()]
 
     def link_inline(self, record: MessageRecord) -> SubagentLink | None:
         """The link of an inline sidechain whose first line this is, found by the call's equal prompt."""
-        digest = text_digest(record.thread.session_id, message_text(record.blocks))
+        digest = self._digests.of(record.thread.session_id, message_text(record.blocks))
         call_id = next((call_id for call_id, prompt in self._calls.items() if prompt == digest), None)
         if call_id is None:
             return None
@@ -90,5 +91,5 @@ class OpenCalls:
         call_input = json.loads(arguments)
         prompt = call_input.get("prompt") if isinstance(call_input, dict) else None
         if isinstance(prompt, str):
-            self._calls[call_id] = text_digest(session_id, prompt)
+            self._calls[call_id] = self._digests.of(session_id, prompt)
             trim_oldest(self._calls, _OPEN_CALL_LIMIT)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
+import re
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+_UUID_CHARS = 36
+_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _Key = TypeVar("_Key")
 
 
@@ -16,13 +19,10 @@ def text_of(value: Any) -> str | None:
 
 def native_uuid(value: Any) -> str | None:
     """A well-formed UUID of any version, canonical lowercase; else None."""
-    if not isinstance(value, str) or len(value) != 36:
+    if not isinstance(value, str) or len(value) != _UUID_CHARS:
         return None
-    try:
-        canonical = str(uuid.UUID(value))
-    except ValueError:
-        return None
-    return canonical if canonical == value.lower() else None
+    canonical = value.lower()
+    return canonical if _UUID.fullmatch(canonical) else None
 
 
 def line_id(value: Any) -> str | None:
@@ -30,13 +30,19 @@ def line_id(value: Any) -> str | None:
     return native_uuid(value) or text_of(value)
 
 
-def text_digest(session_id: str, text: str) -> str:
-    """32 hex characters that stand for a text of one session, blanks around it aside."""
-    data = f"{session_id}\0{text.strip()}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(data).hexdigest()[:32]
+@dataclass(frozen=True, slots=True)
+class TextDigests:
+    """Stand for texts in a stored state; keyed, so that nobody can tell a short secret text from its digest."""
+
+    key: bytes = b""
+
+    def of(self, session_id: str, text: str) -> str:
+        """32 hex characters for a text of one session, blanks around it aside."""
+        data = f"{session_id}\0{text.strip()}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, key=self.key, digest_size=16).hexdigest()
 
 
 def trim_oldest(entries: dict[_Key, Any], limit: int) -> None:
     """Drops the entries added first until `limit` are left."""
-    for key in list(entries)[: max(0, len(entries) - limit)]:
-        del entries[key]
+    while len(entries) > limit:
+        del entries[next(iter(entries))]

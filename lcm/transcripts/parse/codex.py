@@ -25,7 +25,7 @@ from lcm.transcripts.parse.codex_items import ItemContent, read_item
 _CONTENT_ENVELOPES = frozenset({"session_meta", "response_item", "compacted"})
 #: Kinds that stand only in an envelope: without a payload they are damaged or empty, never bare items.
 _ENVELOPES = _CONTENT_ENVELOPES | {"event_msg", "turn_context", "world_state"}
-_KIND = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_KIND = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 CLIENT = "codex"
 
 
@@ -169,7 +169,7 @@ class CodexParser:
 
 def _label(*names: object) -> str:
     """A kind to count by; names that are no plain words are data, which a counter must not carry."""
-    words = [name if isinstance(name, str) and _KIND.fullmatch(name) else "unknown" for name in names]
+    words = [name if isinstance(name, str) and _KIND.fullmatch(name) else "other" for name in names]
     return "/".join(words)
 
 

@@ -19,6 +19,7 @@ from lcm.summarizer.contract import CallLedger, SourceText, SummaryRequest
 from lcm.summarizer.escalation import write_summary
 from lcm.summarizer.litellm_client import LiteLlmSummarizer
 from lcm.summarizer.prompts import build_request
+from lcm.tokens import estimate_tokens
 from tests.model_server import (
     ModelAnswer,
     ModelServer,
@@ -201,7 +202,7 @@ class TestFaults:
             (fails(503), "failed to answer"),
             (fails(529), "failed to answer"),
             (hangs_up(), "cannot be reached"),
-            (sends({"strange": 1}), "failed to answer"),
+            (sends({"strange": 1}), "no model's answer"),
         ],
     )
     async def test_what_may_pass_is_tried_three_times(
@@ -226,18 +227,49 @@ class TestFaults:
     @both
     @pytest.mark.parametrize(
         ("retry_after", "expected"),
-        [("7", 7.0), (format_datetime(NOW.replace(second=30), usegmt=True), 30.0), ("9999", 60.0)],
+        [("7", 7.0), (format_datetime(NOW.replace(second=30), usegmt=True), 30.0), ("60", 60.0)],
     )
-    async def test_retry_after_is_honoured_within_bounds(
+    async def test_retry_after_is_honoured_up_to_a_minute(
         self, server: ModelServer, model: str, retry_after: str, expected: float
     ) -> None:
-        """Seconds and dates decide how long to wait, at most a minute."""
+        """Seconds and dates decide how long to wait before the next attempt."""
         server.answer_in_turn(fails(429, retry_after=retry_after), says("It works."))
         sleep = Sleeper()
 
         await summarizer_for(server, model, sleep=sleep).summarize(request_for())
 
         assert sleep.slept == [expected]
+
+    @both
+    @pytest.mark.parametrize(
+        ("retry_after", "until", "expected"),
+        [
+            ("9999", "2026-02-17 10:23", 9999.0),
+            ("Tue, 17 Feb 2026 09:00:00 GMT", "2026-02-17 09:00", 4980.0),
+            ("1e300", "2026-03-19 07:37", 2_592_000.0),
+        ],
+    )
+    async def test_a_longer_limit_ends_the_call_with_its_end(
+        self, server: ModelServer, model: str, retry_after: str, until: str, expected: float
+    ) -> None:
+        """Nobody waits for hours in a call: the error tells until when, an absurd wish is cut to a month."""
+        server.answer_in_turn(fails(429, retry_after=retry_after), says("It works."))
+        sleep = Sleeper()
+
+        error = await failure_of(summarizer_for(server, model, sleep=sleep))
+
+        assert str(error).endswith(f"requests are limited until {until} UTC; go on then.")
+        assert (error.reason, error.retry_after_s) == ("rate_limited", expected)
+        assert (sleep.slept, len(server.requests)) == ([], 1)
+
+    async def test_a_content_filter_is_a_failed_level(self, server: ModelServer) -> None:
+        """A text that the provider's filter refuses is no failure of the provider, and costs nothing."""
+        server.answer_in_turn(fails(400, error="filtered: content_policy_violation", code="content_policy_violation"))
+
+        with pytest.raises(EmptySummary) as caught:
+            await summarizer_for(server, "azure/gpt-x").summarize(request_for())
+
+        assert (caught.value.reason, caught.value.cost_micros) == ("filtered", 0)
 
     @both
     async def test_a_silent_provider_is_a_timeout(self, server: ModelServer, model: str) -> None:
@@ -273,6 +305,38 @@ class TestFaults:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert len(server.requests) == 1
+
+
+class TestInputWindow:
+    @pytest.mark.parametrize(
+        ("model", "configured", "expected"),
+        [
+            ("openai/gpt-4o-mini", None, 128_000),
+            ("openai/responses/gpt-4o-mini", None, 128_000),
+            ("gpt-4", None, 8192),
+            ("openai/gpt-4o-mini", 9000, 9000),
+            ("openai/unheard-of", None, None),
+            ("ollama_chat/unheard-of", None, None),
+        ],
+    )
+    async def test_the_setting_goes_before_the_list(
+        self, model: str, configured: int | None, expected: int | None
+    ) -> None:
+        """LiteLLM's own list tells the context of known models, without asking anybody; others are unknown."""
+        assert await LiteLlmSummarizer(model, max_input_tokens=configured).max_input_tokens() == expected
+
+    async def test_half_of_what_was_refused_is_the_window_from_then_on(self, server: ModelServer) -> None:
+        """A refused request of about 700 tokens makes the window about 350; a lower setting stays."""
+        server.answer_in_turn(fails(400, error="prompt is too long: 300000 tokens > 200000 maximum"))
+        request = request_for()
+        refused = estimate_tokens(request.system) + estimate_tokens(request.prompt)
+        roomy, tiny = summarizer_for(server), summarizer_for(server, max_input_tokens=10)
+
+        for summarizer in (roomy, tiny):
+            with pytest.raises(SummarizerUnavailable):
+                await summarizer.summarize(request)
+
+        assert (await roomy.max_input_tokens(), await tiny.max_input_tokens()) == (refused // 2, 10)
 
 
 class TestConfiguration:

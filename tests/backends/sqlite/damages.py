@@ -58,7 +58,47 @@ def set_part(seq: int, ordinal: int, values: str) -> str:
     return f"UPDATE message_parts SET {values} WHERE message_id = {message(seq)} AND ordinal = {ordinal}"
 
 
+def swap_items(one: str, other: str, conversation_id: int = 1) -> tuple[str, ...]:
+    """The places of two items of a context, each given by what it shows."""
+    items = f"context_items WHERE conversation_id = {conversation_id} AND coalesce(message_id, summary_key) ="
+    place, other_place = f"(SELECT position FROM {items} {one})", f"(SELECT position FROM {items} {other})"
+    update = f"UPDATE context_items SET position = {{}} WHERE conversation_id = {conversation_id} AND position ="
+    return (
+        f"CREATE TABLE places AS SELECT {place} AS one, {other_place} AS other",
+        f"{update.format(-1)} (SELECT one FROM places)",
+        f"{update.format('(SELECT one FROM places)')} (SELECT other FROM places)",
+        f"{update.format('(SELECT other FROM places)')} -1",
+    )
+
+
+def swap_links(summary: str) -> tuple[str, ...]:
+    """The ordinals of the two links of a summary."""
+    table = "summary_messages" if summary[0] in "LO" else "summary_parents"
+    return tuple(
+        f"UPDATE {table} SET ordinal = {change} WHERE summary_key = {key(summary)}"
+        for change in ("ordinal + 10", "11 - ordinal")
+    )
+
+
 MESSAGE_DAMAGE = (
+    Damage.of(
+        "tokens_changed", "wrong_token_count", "message 1:11", "UPDATE messages SET token_count = 7 WHERE seq = 11"
+    ),
+    Damage.of(
+        "time_changed",
+        "wrong_time_range",
+        "summary L1",
+        "UPDATE messages SET occurred_at = occurred_at - 1 WHERE seq = 0",
+    ),
+    Damage.of(
+        "newest_removed",
+        "missing_message",
+        "messages",
+        f"INSERT INTO messages_fts (messages_fts, rowid, words, cjk) VALUES ('delete', {message(1, 2)}, 'fork 1', '')",
+        f"DELETE FROM context_items WHERE message_id = {message(1, 2)}",
+        f"DELETE FROM message_parts WHERE message_id = {message(1, 2)}",
+        "DELETE FROM messages WHERE conversation_id = 2 AND seq = 1",
+    ),
     Damage.of(
         "content_changed", "changed_message", "message 1:5", "UPDATE messages SET content = 'else' WHERE seq = 5"
     ),
@@ -117,6 +157,25 @@ MESSAGE_DAMAGE = (
 )
 
 PLACE_DAMAGE = (
+    Damage.of("messages_swapped", "wrong_order", "context 1", *swap_items(message(10), message(11))),
+    Damage.of("message_and_summary_swapped", "wrong_order", "context 1", *swap_items(key("L5"), message(11))),
+    Damage.of("summaries_swapped", "wrong_order", "context 1", *swap_items(key("D2"), key("L5"))),
+    Damage.of("items_of_fork_swapped", "wrong_order", "context 2", *swap_items(key("D2"), key("L5"), 2)),
+    Damage.of(
+        "excluded_unseen",
+        "wrong_exclusion",
+        "message 1:11",
+        f"DELETE FROM context_items WHERE message_id = {message(11)}",
+        "UPDATE messages SET context_exclusion = 'audited' WHERE seq = 11",
+    ),
+    Damage.of(
+        "put_back_unseen",
+        "wrong_exclusion",
+        "message 1:13",
+        "UPDATE messages SET context_exclusion = NULL WHERE seq = 13",
+        item(f"9000, {message(13)}, NULL"),
+    ),
+    Damage.of("record_removed", "wrong_exclusion", "message 1:13", "DELETE FROM context_audits"),
     Damage.of(
         "item_removed",
         "message_in_no_place",
@@ -190,6 +249,17 @@ PLACE_DAMAGE = (
 )
 
 SUMMARY_DAMAGE = (
+    Damage.of("links_swapped", "wrong_order", "summary L1", *swap_links("L1")),
+    Damage.of("merges_swapped", "wrong_order", "summary D1", *swap_links("D1")),
+    Damage.of("deep_merges_swapped", "wrong_order", "summary D2", *swap_links("D2")),
+    Damage.of("links_of_superseded_swapped", "wrong_successor", "summary O5", *swap_links("O5")),
+    Damage.of("successor_of_others", "wrong_successor", "summary O5", change("O5", f"superseded_by_key = {key('L1')}")),
+    Damage.of(
+        "successor_of_other_kind", "wrong_successor", "summary O5", change("O5", f"superseded_by_key = {key('D1')}")
+    ),
+    Damage.of(
+        "successors_in_a_ring", "wrong_successor", "summary L5", change("L5", f"superseded_by_key = {key('O5')}")
+    ),
     Damage.of(
         "links_removed",
         "summary_without_sources",
@@ -301,6 +371,42 @@ SUMMARY_DAMAGE = (
 )
 
 OTHER_DAMAGE = (
+    Damage.of(
+        "anchor_gone",
+        "missing_message",
+        "source 1",
+        f"""UPDATE sources SET parser_state = '{{"writer": {{"placed": {{"session-1": "{"ab" * 32}"}}}}}}'""",
+    ),
+    Damage.of(
+        "state_ahead",
+        "invalid_value",
+        "compaction state 1",
+        "UPDATE compaction_states SET context_revision = 1000000",
+    ),
+    Damage.of(
+        "state_of_no_mode", "invalid_value", "compaction state 1", "UPDATE compaction_states SET mode = 'sometimes'"
+    ),
+    Damage.of(
+        "state_of_no_policy",
+        "invalid_value",
+        "compaction state 1",
+        "UPDATE compaction_states SET policy_sha256 = x'00'",
+    ),
+    Damage.of(
+        "state_hands_on_nothing",
+        "invalid_value",
+        "compaction state 1",
+        f"UPDATE compaction_states SET last_summary_key = {NO_KEY}",
+    ),
+    Damage.of(
+        "breaker_unknown",
+        "invalid_value",
+        "circuit breaker openai/small",
+        (
+            "INSERT INTO provider_breakers (project_id, provider, model, state, failures, updated_at)"
+            " SELECT project_id, 'openai', 'small', 'ajar', 0, 0 FROM projects"
+        ),
+    ),
     Damage.of("base_removed", "missing_base", "conversation 2", "DELETE FROM conversations WHERE conversation_id = 1"),
     Damage.of(
         "owner_removed", "missing_conversation", "conversation 1", "DELETE FROM conversations WHERE conversation_id = 1"

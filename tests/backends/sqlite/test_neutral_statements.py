@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import _lru_cache_wrapper
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +15,15 @@ from sqlalchemy import any_ as any_of
 from sqlalchemy.dialects import postgresql
 
 from lcm.domain.context import ItemRef
-from lcm.storage.core import context_statements, conversation_statements, summaries
+from lcm.storage.core import (
+    bulk_reading,
+    context_statements,
+    conversation_statements,
+    ingest_statements,
+    pass_statements,
+    single_rows,
+    summaries,
+)
 from lcm.tables.metadata import Tables, declare
 
 KEY = uuid.UUID("01890000-0000-7000-8000-000000000001")
@@ -32,6 +41,9 @@ class StandInDialect:
     def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         return column == any_of(bindparam(None, list(values), type_=ARRAY(column.type), unique=True))
 
+    def among_bound(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        return column == any_of(bindparam(name, type_=ARRAY(column.type)))
+
     def insert_or_skip(self, table: Any) -> Insert:
         return postgresql.insert(table).on_conflict_do_nothing()
 
@@ -41,6 +53,8 @@ class StandInDialect:
 
 #: A value for every parameter a statement function has.
 ARGUMENTS: dict[str, object] = {
+    "by_key": True,
+    "newest_first": True,
     "t": declare("lcm"),
     "tables": declare("lcm"),
     "dialect": StandInDialect(),
@@ -65,13 +79,21 @@ ARGUMENTS: dict[str, object] = {
 
 
 def statement_functions() -> Iterator[Callable[..., Any]]:
-    for module in (conversation_statements, context_statements):
+    for module in (conversation_statements, context_statements, ingest_statements, pass_statements):
         yield from (each for each in vars(module).values() if is_statement_function(module, each))
     yield summaries.summary_rows
+    for module in (bulk_reading, single_rows):
+        yield from (each for each in vars(module).values() if is_cached(each))
 
 
-def is_statement_function(module: ModuleType, each: object) -> bool:
-    return inspect.isfunction(each) and each.__module__ == module.__name__ and not each.__name__.startswith("_")
+def is_statement_function(module: ModuleType, each: Any) -> bool:
+    is_function = inspect.isfunction(each) or is_cached(each)
+    return is_function and each.__module__ == module.__name__ and not each.__name__.startswith("_")
+
+
+def is_cached(each: object) -> bool:
+    """Whether it is a function whose statement is built once."""
+    return isinstance(each, _lru_cache_wrapper)
 
 
 class TestStatements:

@@ -42,18 +42,18 @@ def findings(proof: Verification) -> set[tuple[str, str]]:
 
 class TestCleanProject:
     async def test_has_no_faults(self, seeded: Seed) -> None:
-        """Two levels of summaries, a fork, an exclusion and a large file: nothing to report, everything counted."""
+        """Two levels of summaries, a fork, exclusions, a repair and a large file: nothing to report, all counted."""
         proof = await verify_project(seeded.project)
 
         assert proof.faults == ()
         assert proof.ok
         assert proof.checked == {
             "conversations": 2,
-            "messages": 15,
-            "parts": 27,
-            "summaries": 9,
+            "messages": 16,
+            "parts": 28,
+            "summaries": 10,
             "context_items": 8,
-            "edges": 18,
+            "edges": 20,
             "large_files": 1,
             "tool_calls": 2,
             "tool_results": 1,

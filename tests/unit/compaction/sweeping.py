@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from lcm.compaction.policy import CompactionPolicy
 from lcm.domain.messages import Message, MessagePart, NewMessage, PartType, Role
@@ -129,40 +127,11 @@ def cancel_this() -> None:
     task.cancel()
 
 
-def interrupted_project(project: ProjectStorage, operation: str) -> ProjectStorage:
-    """The project with a fault: its caller is cancelled as soon as this operation of a transaction has run."""
-    return cast("ProjectStorage", _InterruptedProject(project, operation))
+def then_cancel(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The step with a fault: its caller is cancelled as soon as it has run."""
 
-
-class _InterruptedProject:
-    def __init__(self, project: ProjectStorage, operation: str) -> None:
-        self._project, self._operation = project, operation
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._project, name)
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Any]:
-        async with self._project.transaction() as tx:
-            yield _Interrupted(tx, self._operation)
-
-
-class _Interrupted:
-    """The repositories of a transaction, or one of them."""
-
-    def __init__(self, real: Any, operation: str) -> None:
-        self._real, self._operation = real, operation
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._real, name)
-        if not inspect.iscoroutinefunction(found):
-            return _Interrupted(found, self._operation)
-        return _then_cancel(found) if name == self._operation else found
-
-
-def _then_cancel(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    async def cancelled(*args: Any) -> Any:
-        result = await call(*args)
+    async def cancelled(*args: Any, **options: Any) -> Any:
+        result = await call(*args, **options)
         cancel_this()
         return result
 

@@ -18,6 +18,7 @@ from lcm.domain.model_calls import CallStatus
 from lcm.domain.summaries import EscalationLevel, SummaryKind, SummaryOrigin
 from lcm.errors import IdentityConflict, SummarizerUnavailable, UnknownConversation
 from lcm.storage.contracts.project import ProjectStorage
+from lcm.storage.core.pass_storage import PassStorage
 from lcm.storage.sqlite.factory import SqliteFactory
 from lcm.summarizer.contract import SummaryRequest
 from tests.factories import START, make_message, make_summary
@@ -28,11 +29,11 @@ from tests.unit.compaction.sweeping import (
     append_session,
     cancel_this,
     ids,
-    interrupted_project,
     shape,
     shown_message_ids,
     start_session,
     text_of,
+    then_cancel,
     unscrubbed,
 )
 
@@ -482,16 +483,17 @@ class TestCancellation:
         assert (await sweep(project, conversation_id, FakeSummarizer(), SMALL)).stop_reason is StopReason.DONE
         assert await shape(project, conversation_id) == "1mmmm"
 
-    @pytest.mark.parametrize("operation", ["insert_summary", "link_messages", "replace_range"])
+    @pytest.mark.parametrize("step", ["require_range", "insert_summary", "insert_links", "replace", "store"])
     async def test_inside_the_transaction_leaves_the_old_or_the_new_context(
-        self, project: ProjectStorage, operation: str
+        self, project: ProjectStorage, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
-        """Cancelled behind any of its statements, the transaction is there as a whole or not at all."""
+        """Cancelled behind any of its steps, a stored pass is there as a whole or not at all."""
         conversation_id, messages = await start_session(project, 12)
-        faulty = interrupted_project(project, operation)
 
-        with pytest.raises(asyncio.CancelledError):
-            await asyncio.ensure_future(sweep(faulty, conversation_id, FakeSummarizer()))
+        with monkeypatch.context() as faults:
+            faults.setattr(PassStorage, step, then_cancel(getattr(PassStorage, step)))
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.ensure_future(sweep(project, conversation_id, FakeSummarizer()))
 
         stored = await project.summaries.list_summaries(conversation_id)
         assert await shape(project, conversation_id) == ("0mmmm" if stored else "m" * 12)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lcm.integrity.context import ContextCheck
-from lcm.integrity.conversations import base_chains, check_conversation
+from lcm.integrity.conversations import base_chains, check_conversation, reachable_owners
 from lcm.integrity.faults import Fault
 from lcm.integrity.graph import SummaryGraph
 from tests.unit.integrity.integrity_rows import conversation_row, item_row, key, leaf_row, merge_row, nodes
@@ -16,7 +16,15 @@ def kinds(found: Iterable[Fault]) -> list[str]:
 def fork_check() -> ContextCheck:
     """Conversation 2 is based on 1 and shows summary 3, which covers leaf 1."""
     graph = SummaryGraph(nodes(leaf_row(1), leaf_row(2), merge_row(3, 1)), {2: [key(3)]})
-    return ContextCheck(2, graph, (2, 1))
+    return ContextCheck(2, graph, (2, 1), {1, 2})
+
+
+class TestReachableOwners:
+    def test_are_the_chain_and_what_its_sources_copy(self) -> None:
+        """A source of 1 holds messages of 9 too: 1 may show those, and so may 2, which is based on 1."""
+        chains = {1: (1,), 2: (2, 1), 9: (9,)}
+
+        assert reachable_owners(chains, [(1, 9)]) == {1: {1, 9}, 2: {1, 2, 9}, 9: {9}}
 
 
 class TestBaseChains:

@@ -72,14 +72,14 @@ class TestCheckSummary:
         row = merge_row(3, 1, 2, descendant_count=2, descendant_token_count=6, source_message_token_count=20)
         graph = SummaryGraph(nodes(leaf_row(1), leaf_row(2), row), {1: [key(3)]})
 
-        assert [each for node in graph.nodes.values() for each in check_summary(node, graph, (1,))] == []
+        assert [each for node in graph.nodes.values() for each in check_summary(node, graph, (1,), {1})] == []
 
     def test_superseded_one_may_be_unreachable(self) -> None:
         """It stands for nothing any more; its links are not live, its successor is there."""
         old = leaf_row(1, sources=(), superseded_by_key=key(2))
         graph = SummaryGraph(nodes(old, leaf_row(2)), {1: [key(2)]})
 
-        found = {each.kind.value for each in check_summary(old, graph, (1,))}
+        found = {each.kind.value for each in check_summary(old, graph, (1,), {1})}
 
         assert "unreachable_summary" not in found
         assert "missing_successor" not in found
@@ -89,7 +89,7 @@ class TestCheckSummary:
         row = merge_row(2, 1, conversation_id=2)
         graph = SummaryGraph(nodes(leaf_row(1), row), {2: [key(2)]})
 
-        kinds = {each.kind.value for each in check_summary(row, graph, (2, 1))}
+        kinds = {each.kind.value for each in check_summary(row, graph, (2, 1), {1, 2})}
 
         assert "foreign_source" not in kinds
         assert "wrong_link_conversation" in kinds

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from lcm.errors import InvalidInput, OutOfRange
 from lcm.retrieval import grep as grep_module
-from lcm.retrieval.grep import GrepAnswer, GrepMode, GrepScope, grep
-from lcm.storage.contracts.lexical_search import TextKind
+from lcm.retrieval.grep import GrepAnswer, GrepMode, GrepScope, HitKind, grep
 from lcm.storage.contracts.project import ProjectStorage
 from tests.factories import START, make_conversation, make_message, make_summary
 
@@ -98,7 +97,7 @@ class TestScopeAndLimits:
 
         assert ids(await grep(project, "login", scope=GrepScope.SUMMARIES)) == [summary.summary_id]
         assert ids(await grep(project, "login", scope=GrepScope.MESSAGES)) == ["1:0"]
-        assert {hit.kind for hit in (await grep(project, "login")).hits} == set(TextKind)
+        assert {hit.kind for hit in (await grep(project, "login")).hits} == {HitKind.MESSAGE, HitKind.SUMMARY}
 
     async def test_newest_by_time_although_stored_first(self, project: ProjectStorage) -> None:
         """An old session imported later does not push out newer messages."""
@@ -109,22 +108,22 @@ class TestScopeAndLimits:
 
         assert (ids(answer), answer.match_count) == (["1:0"], 2)
 
-    async def test_pages_until_the_end(self, project: ProjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Matches behind the first page are found."""
-        monkeypatch.setattr(grep_module, "_PAGE", 2)
-        await store(project, "login a", "x", "login b", "x", "login c")
+    async def test_every_batch_is_looked_at(self, project: ProjectStorage) -> None:
+        """Matches far behind the first texts are found, and all are counted."""
+        await store(project, "login a", *["x"] * 200, "login b", *["x"] * 200, "login c")
 
-        assert ids(await grep(project, "lo(g|k)in", mode=GrepMode.REGEX)) == ["1:4", "1:2", "1:0"]
+        answer = await grep(project, "lo(g|k)in", mode=GrepMode.REGEX)
+
+        assert (ids(answer), answer.match_count) == (["1:402", "1:201", "1:0"], 3)
 
     async def test_bounded_scan_is_told(self, project: ProjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
         """A scan that ends early says that it is not complete."""
-        monkeypatch.setattr(grep_module, "_PAGE", 1)
-        monkeypatch.setattr(grep_module, "_MAX_EXAMINED_CHARS", 3)
-        await store(project, "login a", "login b")
+        monkeypatch.setattr(grep_module, "_MAX_EXAMINED_BYTES", 3)
+        await store(project, *["login"] * 65)
 
         answer = await grep(project, "login")
 
-        assert (ids(answer), answer.complete) == (["1:1"], False)
+        assert (ids(answer)[0], answer.match_count, answer.complete) == ("1:64", 64, False)
 
     async def test_since_and_session(self, project: ProjectStorage) -> None:
         """Time and session narrow the scope, which the answer tells."""

@@ -4,16 +4,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lcm.retrieval.hits import Hit, find_hits
-from lcm.retrieval.relevance import Query, Scored, score
+from lcm.retrieval.relevance import Query, Reading, best_place, read
+from lcm.retrieval.relevance import relevance as relevance_of
 from lcm.retrieval.stems import fold, stem
 from lcm.retrieval.terms import parse_query
 
 
 def relevance(query: str, text: str) -> float:
-    return score(Query.of(parse_query(query)), text).relevance
+    prepared = Query.of(parse_query(query))
+    return relevance_of(prepared, read(prepared, text))
 
 
-class TestScore:
+def relevance_beside(query: str, text: str, *, before: str = "", two_before: str = "", after: str = "") -> float:
+    prepared = Query.of(parse_query(query))
+    beside = [read(prepared, each) for each in (before, two_before, after)]
+    return relevance_of(prepared, read(prepared, text), beside)
+
+
+def place(query: str, text: str) -> int:
+    prepared = Query.of(parse_query(query))
+    return best_place(prepared, text, read(prepared, text).hits)
+
+
+class TestRelevance:
     def test_nothing_in_common_is_zero(self) -> None:
         """A text without any term has relevance 0."""
         assert relevance("database migration", "the weather is fine") == 0.0
@@ -60,26 +73,59 @@ class TestScore:
 
     def test_word_at_the_end_of_a_huge_text_is_found(self) -> None:
         """Text far behind the beginning counts, and its place is known."""
-        scored = score(Query.of(parse_query("migrations")), "x " * 100_000 + "the migration ran")
+        text = "x " * 100_000 + "the migration ran"
 
-        assert scored.best_at == 200_004
-        assert scored.relevance > 0.5
+        assert place("migrations", text) == 200_004
+        assert relevance("migrations", text) > 0.5
 
     def test_best_place_is_where_most_is_said(self) -> None:
         """The passage with both words is chosen, not the first with one."""
         text = "database " + "filler " * 60 + "the database migration"
 
-        assert score(Query.of(parse_query("database migration")), text).best_at == 433
+        assert place("database migration", text) == 433
 
     def test_query_without_terms_scores_zero(self) -> None:
         """Punctuation alone says nothing about any text."""
-        assert score(Query.of(parse_query("-> (")), "-> (") == Scored(0.0, 0)
+        assert read(Query.of(parse_query("-> (")), "-> (") == Reading((), 0.0, ())
+        assert relevance("-> (", "-> (") == 0.0
+
+    def test_words_of_the_message_before_count_in_part(self) -> None:
+        """An answer is read with its question: the word that it lacks counts 0.6 of its own."""
+        alone = relevance("database migration", "the migration ran")
+        answered = relevance_beside("database migration", "the migration ran", before="and the database?")
+        whole = relevance("database migration", "the database, the migration ran")
+
+        assert alone < answered < whole
+
+    def test_nearer_neighbours_count_more(self) -> None:
+        """The message before counts most, then the one after, then the one two before."""
+        query, text, other = "database migration", "the migration ran", "the database"
+
+        values = [
+            relevance(query, text),
+            relevance_beside(query, text, two_before=other),
+            relevance_beside(query, text, after=other),
+            relevance_beside(query, text, before=other),
+        ]
+
+        assert values == sorted(set(values))
+
+    def test_neighbours_alone_are_nothing(self) -> None:
+        """A text without any word of the query stays at 0, whatever stands beside it."""
+        assert relevance_beside("database migration", "fine", before="database migration", after="database") == 0.0
+
+    def test_neighbours_do_not_change_a_text_with_every_word(self) -> None:
+        """What a text says itself counts once."""
+        text = "the database migration"
+
+        assert relevance_beside("database migration", text, before=text) == relevance("database migration", text)
 
     @given(st.text(st.characters(codec=None)), st.text(st.characters(codec=None)))
     def test_is_between_zero_and_one(self, query: str, text: str) -> None:
         """For any query and text, also for a text that repeats the query."""
         assert 0.0 <= relevance(query, text) <= 1.0
         assert 0.0 <= relevance(query, f"{query} {text} {query}") <= 1.0
+        assert 0.0 <= relevance_beside(query, text, before=query, after=query) <= 1.0
 
 
 class TestFindHits:
@@ -90,6 +136,16 @@ class TestFindHits:
     def test_ignores_the_middle_of_a_word(self) -> None:
         """`art` is not found in `party`."""
         assert find_hits("a party", frozenset({"art"})) == []
+
+    def test_finds_every_part_of_a_camel_case_word(self) -> None:
+        """Parts are found apart from each other, in order."""
+        found = find_hits("parseHTTPHeader", frozenset({"pars", "header"}))
+
+        assert found == [Hit(0, 5, "pars"), Hit(9, 15, "header")]
+
+    def test_lower_case_may_be_longer_than_the_text(self) -> None:
+        """A letter whose small form is two characters does not move the places behind it."""
+        assert find_hits("\u0130\u0130 Login", frozenset({"login"})) == [Hit(3, 8, "login")]
 
 
 class TestStem:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lcm.domain.messages import Exclusion
 from lcm.errors import InvalidInput, OutOfRange
 from lcm.retrieval.search import SearchAnswer, search
 from lcm.storage.contracts.lexical_search import SearchFilters, TextKind
@@ -63,6 +64,42 @@ class TestSearch:
 
         assert ids(await search(project, "->")) == ["1:0"]
 
+    async def test_another_spelling_of_a_name(self, project: ProjectStorage) -> None:
+        """Snake case finds camelCase, and the reverse, beside words that only look alike."""
+        await store(project, "call verifyInvoiceLedger() first", "call verify_invoice_ledger() first", "verify it")
+
+        assert set(ids(await search(project, "verify_invoice_ledger"))[:2]) == {"1:0", "1:1"}
+        assert ids(await search(project, "verifyInvoiceLedger"))[:2] == ["1:0", "1:1"]
+
+    async def test_answer_is_read_with_its_question(self, project: ProjectStorage) -> None:
+        """Of two texts that say the same, the one that follows a message with the other word comes first."""
+        await store(project, "where is the invoice?", "kept in Oslo", "x", "y", "z", "and the mail?", "kept in Oslo")
+
+        hits = (await search(project, "invoice kept Oslo")).hits
+
+        assert [hit.id for hit in hits[:2]] == ["1:1", "1:6"]
+        assert hits[0].relevance > hits[1].relevance
+
+    @pytest.mark.parametrize("exclusion", [Exclusion.META, Exclusion.CLIENT_SUMMARY, Exclusion.DUPLICATE])
+    async def test_background_ranks_behind_conversation(self, project: ProjectStorage, exclusion: Exclusion) -> None:
+        """What a client put in comes after an equal text of the conversation, although it is newer."""
+        conversation = await project.conversations.create_conversation(make_conversation())
+        messages = [make_message("run the tests"), make_message("run the tests", minutes=1, exclusion=exclusion)]
+        await project.conversations.append_messages(conversation.conversation_id, messages)
+
+        hits = (await search(project, "run tests")).hits
+
+        assert [hit.id for hit in hits] == ["1:0", "1:1"]
+        assert hits[1].relevance == round(0.6 * hits[0].relevance, 6)
+
+    async def test_rewound_branch_ranks_like_conversation(self, project: ProjectStorage) -> None:
+        """A person typed it, so only its age decides."""
+        conversation = await project.conversations.create_conversation(make_conversation())
+        messages = [make_message("run it"), make_message("run it", minutes=1, exclusion=Exclusion.REWOUND)]
+        await project.conversations.append_messages(conversation.conversation_id, messages)
+
+        assert ids(await search(project, "run")) == ["1:1", "1:0"]
+
     async def test_summaries_are_not_crowded_out(self, project: ProjectStorage) -> None:
         """Among many better messages one of five places is kept for a summary."""
         conversation_id = await store(project, *["login bug"] * 20)
@@ -109,6 +146,29 @@ class TestSearch:
         await store(project, *["login"] * 101)
 
         assert not (await search(project, "login")).complete
+
+    async def test_as_many_whole_matches_as_preselected(self, project: ProjectStorage) -> None:
+        """A hundred texts with all words leave no place for the one with some: not complete."""
+        await store(project, "login", *["login bug"] * 100)
+
+        assert not (await search(project, "login bug")).complete
+
+    async def test_all_matches_are_complete(self, project: ProjectStorage) -> None:
+        """As many matches as are preselected are all there are."""
+        await store(project, *["login"] * 100)
+
+        assert (await search(project, "login")).complete
+
+    @pytest.mark.parametrize(
+        "query", [" ".join(f"w{number}" for number in range(65)), "".join(map(chr, range(0x4E00, 0x4E50)))]
+    )
+    async def test_more_terms_than_are_looked_for(self, project: ProjectStorage, query: str) -> None:
+        """A query of more terms than are looked for is answered, but not completely."""
+        await store(project, query)
+
+        answer = await search(project, query)
+
+        assert (ids(answer), answer.complete) == (["1:0"], False)
 
     @pytest.mark.parametrize("query", ["", " \n"])
     async def test_empty_query(self, project: ProjectStorage, query: str) -> None:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -194,6 +195,7 @@ class TestLedger:
         ("failure", "code"),
         [
             (SummarizerUnavailable("down"), "summarizer_unavailable"),
+            (SummarizerUnavailable("down", reason="rate_limited"), "rate_limited"),
             (asyncio.CancelledError(), "cancelled"),
             (KeyError("x"), "unexpected"),
         ],
@@ -224,3 +226,213 @@ class TestLedger:
         summary = await write(FakeModel([SummaryAnswer("Fine.")], is_remote=False), book=book)
 
         assert (book.reserved, book.finished, summary.calls, summary.cost_micros) == ([], [], 0, 0)
+
+
+class ShutGate:
+    """Refuses, and remembers where it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def check(self) -> None:
+        self.asked.append("check")
+        raise SummarizerUnavailable("not now", reason="breaker_open")
+
+    def call(self) -> AbstractAsyncContextManager[None]:
+        raise AssertionError
+
+
+class CountingGate:
+    """Lets everything through; remembers how the calls ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[str] = []
+
+    async def check(self) -> None:
+        pass
+
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except Exception as failure:
+            self.ends.append(type(failure).__name__)
+            raise
+        self.ends.append("answered")
+
+
+class TestGate:
+    async def test_a_shut_gate_ends_it_before_everything(self) -> None:
+        """Neither the model nor the ledger is touched, and nothing is truncated."""
+        model, book = WindowedModel([], window=1), Book()
+
+        with pytest.raises(SummarizerUnavailable, match="not now"):
+            await write_summary(model, source(), ledger=book.ledger, scrub=str, gate=ShutGate())
+
+        assert (model.requests, model.looks, book.reserved) == ([], 0, [])
+
+    async def test_every_call_goes_through_it(self) -> None:
+        """A useless answer is an empty summary inside the gate, one that is not smaller an answer."""
+        gate = CountingGate()
+        model = FakeModel([EmptySummary("cut"), SummaryAnswer(LONG)])
+
+        await write_summary(model, source(), ledger=Book().ledger, scrub=str, gate=gate)
+
+        assert gate.ends == ["EmptySummary", "answered"]
+
+    async def test_a_local_summarizer_passes_by(self) -> None:
+        """Nobody else's service is asked."""
+        model = FakeModel([SummaryAnswer("Fine.")], is_remote=False)
+
+        assert (await write_summary(model, source(), ledger=Book().ledger, scrub=str, gate=ShutGate())).text == "Fine."
+
+
+@dataclass
+class WindowedModel(FakeModel):
+    """Takes requests of so many tokens, by its own count; it says what it knows of that by now."""
+
+    window: int | None = None
+    real_window: int = 1_000_000
+    looks: int = 0
+    refused: int = 0
+
+    async def max_input_tokens(self) -> int | None:
+        self.looks += 1
+        return self.window
+
+    async def summarize(self, request: SummaryRequest) -> SummaryAnswer:
+        size = estimate_tokens(request.system + request.prompt)
+        if size <= self.real_window:
+            return await FakeModel.summarize(self, request)
+        self.refused += 1
+        self.window = min(self.window or size, size // 2)
+        raise SummarizerUnavailable("too long", reason="too_long")
+
+
+def told(count: int) -> str:
+    """A record of so many messages of 107 tokens."""
+    return "\n\n".join(f"[2026-02-17 07:{n:02} UTC] user\n" + (f"fact{n:03} " * 50).strip() for n in range(count))
+
+
+class TestLongSource:
+    async def test_is_read_in_pieces_that_are_merged(self) -> None:
+        """60 messages for a window of 4,096 tokens: each piece continues the one before, one text comes out."""
+        texts = [f"Piece {n}. " + "Detail. " * 30 for n in range(1, 5)]
+        answers = [SummaryAnswer(text, 10, 1, cost_micros=n) for n, text in enumerate(texts, 1)]
+        model, book = WindowedModel([*answers, SummaryAnswer("All.", 10, 1, cost_micros=5)], window=4096), Book()
+        text = told(60)
+
+        summary = await write(model, text, book=book)
+
+        assert (summary.text, summary.level, summary.origin) == ("All.", EscalationLevel.NORMAL, SummaryOrigin.MODEL)
+        assert (summary.calls, summary.cost_micros) == (5, 15)
+        *pieces, merge = model.requests
+        assert "\n\n".join(piece.source.text for piece in pieces) == text
+        assert [piece.source.previous for piece in pieces] == [None, *(text.strip() for text in texts[:3])]
+        assert all(estimate_tokens(piece.system + piece.prompt) < 4096 * 0.8 for piece in pieces)
+        assert merge.source.text == "\n\n".join(text.strip() for text in texts)
+        assert "Merge the summaries below" in merge.prompt
+
+    async def test_every_call_is_in_the_ledger_at_the_depth_of_the_summary(self) -> None:
+        """Pieces and merge are calls like any other, reserved and answered."""
+        model, book = WindowedModel([SummaryAnswer("Not very short. " * 20)] * 4, window=4096), Book()
+        model.turns.append(SummaryAnswer("Short."))
+
+        await write(model, told(60), book=book)
+
+        assert {(each.purpose, each.depth, each.level) for each in book.reserved} == {("summary", 0, "normal")}
+        assert [outcome.status for outcome in book.outcomes] == [CallStatus.ANSWERED] * 5
+
+    async def test_pieces_that_say_little_need_no_merge(self) -> None:
+        """What is as short as the shortest summary asked for already is the summary."""
+        model = WindowedModel([SummaryAnswer(f"Piece {n}.") for n in range(1, 5)], window=4096)
+
+        assert (await write(model, told(60))).text == "Piece 1.\n\nPiece 2.\n\nPiece 3.\n\nPiece 4."
+
+    async def test_that_fits_is_asked_for_at_once(self) -> None:
+        """A large window changes nothing of the request."""
+        windowed, plain = (WindowedModel([SummaryAnswer("Fine.")], window=size) for size in (128_000, None))
+
+        await write(windowed, told(60))
+        await write(plain, told(60))
+
+        assert windowed.requests == plain.requests
+        assert len(windowed.requests) == 1
+
+    async def test_a_single_piece_is_not_merged_with_itself(self) -> None:
+        """A source that redaction made short enough is one call."""
+        model, text = WindowedModel([SummaryAnswer("Fine. " * 200)], window=4096), told(20)
+        longer = SourceText(7, text, 9000, depth=0, target_tokens=1200)
+
+        summary = await write_summary(model, longer, ledger=Book().ledger, scrub=lambda text: text[:5000])
+
+        assert (summary.calls, summary.level) == (1, EscalationLevel.NORMAL)
+
+    async def test_a_refused_request_is_split_without_a_known_window(self) -> None:
+        """The provider's word is enough: half of what it refused, until it takes it; the refusals are in the ledger."""
+        model, book = WindowedModel([SummaryAnswer("Short.")] * 40, real_window=3000), Book()
+
+        summary = await write(model, told(60), book=book)
+
+        assert (set(summary.text.split()), model.refused) == ({"Short."}, 1)
+        assert book.outcomes[0] == CallOutcome(CallStatus.FAILED, error_code="too_long")
+        assert all(estimate_tokens(each.system + each.prompt) <= 3000 for each in model.requests)
+
+    async def test_a_window_too_small_for_anything_is_unavailable(self) -> None:
+        """Nothing is asked, nothing truncated; the error tells what to set."""
+        model, book = WindowedModel([], window=900), Book()
+
+        with pytest.raises(SummarizerUnavailable, match="set LCM_SUMMARY_MAX_INPUT_TOKENS to its context") as caught:
+            await write(model, told(60), book=book)
+
+        assert (caught.value.reason, book.reserved) == ("too_long", [])
+
+    async def test_a_provider_that_refuses_every_length_is_given_up(self) -> None:
+        """Halving ends; the failure is that of the provider."""
+        model = WindowedModel([], real_window=1)
+
+        with pytest.raises(SummarizerUnavailable):
+            await write(model, told(60))
+
+        assert model.refused <= 8
+
+    async def test_a_failed_piece_is_a_failed_level(self) -> None:
+        """One cut piece: all of it is asked for again strictly, and what was written of the others is not kept."""
+        turns: list[SummaryAnswer | BaseException] = [SummaryAnswer("One."), EmptySummary("cut")]
+        model = WindowedModel([*turns, *[SummaryAnswer("Strict.")] * 9], window=4096)
+
+        summary = await write(model, told(60))
+
+        assert (set(summary.text.split()), summary.level) == ({"Strict."}, EscalationLevel.AGGRESSIVE)
+        assert model.requests[2].source.text.startswith("[2026-02-17 07:00 UTC]")
+
+    async def test_a_piece_without_an_answer_ends_it(self) -> None:
+        """A transport failure in the middle goes to the caller; nothing of the pieces is returned."""
+        model = WindowedModel([SummaryAnswer("One."), SummarizerUnavailable("down")], window=4096)
+
+        with pytest.raises(SummarizerUnavailable, match="down"):
+            await write(model, told(60))
+
+    async def test_a_model_that_hardly_shortens_is_given_up(self) -> None:
+        """Merging merges has an end: the levels fail, and the source is truncated."""
+
+        class Parrot(WindowedModel):
+            async def summarize(self, request: SummaryRequest) -> SummaryAnswer:
+                self.requests.append(request)
+                return SummaryAnswer(request.source.text[:-8])
+
+        model = Parrot([], window=4096)
+
+        summary = await write(model, told(40))
+
+        assert summary.origin is SummaryOrigin.TRUNCATED
+        assert len(model.requests) < 100
+
+    async def test_pieces_are_redacted_like_the_whole(self) -> None:
+        """The source is scrubbed before it is split, so that no secret is torn in two; answers are too."""
+        model = WindowedModel([SummaryAnswer("It is hunter2.")] * 7, window=4096)
+
+        summary = await write(model, f"hunter2 {told(60)}", scrub=lambda text: text.replace("hunter2", "[secret]"))
+
+        assert summary.text.startswith("It is [secret].")
+        assert not any("hunter2" in request.prompt for request in model.requests)

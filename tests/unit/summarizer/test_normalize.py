@@ -21,6 +21,8 @@ class TestText:
             chat([{"type": "output_text", "text": "A summary."}]),
             chat([{"type": "text", "text": {"value": "A summary."}}]),
             chat([{"content": [{"summary": "A summary."}]}]),
+            chat([{"type": ["text"], "text": "A summary."}]),
+            chat([{"type": {}, "text": "A summary."}]),
             chat({"message": {"content": " A summary.\n"}}),
             {"choices": [{"text": "A summary.", "finish_reason": "stop"}]},
             {"content": [{"type": "text", "text": "A summary."}], "stop_reason": "end_turn"},
@@ -29,6 +31,10 @@ class TestText:
             {"candidates": [{"content": {"parts": [{"text": "A summary."}]}}]},
             {"summary": "A summary."},
             chat("<think>What to say?</think>\nA summary."),
+            chat("<think>What?</think>\n<thinking>Hm.</thinking>\nA summary."),
+            chat("What to say?\n</think>\n\nA summary."),
+            {"output": {"message": {"content": [{"text": "A summary."}]}}, "stopReason": "end_turn"},
+            {"message": {"role": "assistant", "content": "A summary.", "thinking": "private"}, "done_reason": "stop"},
         ],
     )
     def test_every_shape_gives_the_same_text(self, response: dict[str, Any]) -> None:
@@ -50,6 +56,8 @@ class TestText:
             {"output": [{"type": "reasoning", "summary": [{"text": "private"}], "content": [{"text": "private"}]}]},
             {"candidates": [{"content": {"parts": [{"text": "private", "thought": True}]}}]},
             chat("<think>private, and never closed"),
+            chat("private\n</think>\n"),
+            {"output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "private"}]}]},
         ],
     )
     def test_reasoning_is_never_the_answer(self, response: dict[str, Any]) -> None:
@@ -74,6 +82,12 @@ class TestText:
             node = {"content": node}
 
         assert normalize_answer(node).text == ""
+
+    def test_a_summary_may_speak_of_reasoning_tags(self) -> None:
+        """A tag within a line, or after an opening one, is a word of the summary."""
+        text = "The parser drops a closing </think> tag.\nIt kept <think> and\n</think>\nas text."
+
+        assert normalize_answer(chat(text)).text == text
 
 
 class TestFinishReason:
@@ -125,13 +139,13 @@ class TestDescribeShape:
         assert "secret" not in shape
 
     def test_it_is_bounded(self) -> None:
-        """Wide and deep answers stay within 8 items, 4 levels and 1,200 characters."""
+        """Wide and deep answers stay within 8 items, 16 keys, 4 levels and 1,200 characters."""
         wide = {f"key{n}": [{"a": {"b": {"c": "x"}}}] * 50 for n in range(50)}
+        flat = json.loads(describe_shape({"items": [1] * 50, **{f"k{n}": n for n in range(50)}}))
 
-        shape = describe_shape(wide)
-
-        assert len(shape) <= 1200
-        assert "key8" not in shape
+        assert len(describe_shape(wide)) <= 1200
+        assert (len(flat), flat["items"]) == (16, [1] * 8)
+        assert json.loads(describe_shape({"a": {"b": {"c": {"d": {"e": 1}}}}})) == {"a": {"b": {"c": {"d": "..."}}}}
 
     def test_a_key_that_is_no_name_is_not_shown(self) -> None:
         """Keys can hold content too."""

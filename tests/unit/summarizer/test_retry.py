@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from lcm.domain.model_calls import FaultKind
 from lcm.summarizer.retry import Fault, RetryPolicy, call_with_retries, parse_retry_after
 
-BUSY = Fault("server_failed", "It failed.", is_transient=True)
-WRONG_KEY = Fault("key_rejected", "No.", is_transient=False)
+BUSY = Fault(FaultKind.SERVER_FAILED, "It failed.", is_transient=True)
+WRONG_KEY = Fault(FaultKind.KEY_REJECTED, "No.", is_transient=False)
 
 
 class Calls:
@@ -49,12 +50,20 @@ class TestCallWithRetries:
         assert await calls.run(RetryPolicy(max_attempts=9)) == WRONG_KEY
         assert calls.slept == []
 
+    async def test_a_wish_beyond_a_minute_ends_the_call(self) -> None:
+        """A usage limit is over in hours; nobody waits for that in a call."""
+        limited = Fault(FaultKind.RATE_LIMITED, "Slow down.", is_transient=True, retry_after_s=60.1)
+        calls = Calls(limited, "never reached")
+
+        assert await calls.run(RetryPolicy(max_attempts=9)) == limited
+        assert calls.slept == []
+
 
 class TestDelay:
-    @pytest.mark.parametrize(("retry_after", "expected"), [(7.0, 7.0), (0.0, 0.0), (86_400.0, 60.0)])
-    def test_the_providers_wish_goes_first_within_bounds(self, retry_after: float, expected: float) -> None:
-        """`retry-after` is honoured up to a minute."""
-        fault = Fault("rate_limited", "Slow down.", is_transient=True, retry_after_s=retry_after)
+    @pytest.mark.parametrize(("retry_after", "expected"), [(7.0, 7.0), (0.0, 0.0), (60.0, 60.0)])
+    def test_the_providers_wish_goes_first(self, retry_after: float, expected: float) -> None:
+        """`retry-after` is honoured exactly, without jitter."""
+        fault = Fault(FaultKind.RATE_LIMITED, "Slow down.", is_transient=True, retry_after_s=retry_after)
 
         assert RetryPolicy().delay_s(fault, attempts=1, jitter=0.5) == expected
 
@@ -76,6 +85,12 @@ class TestParseRetryAfter:
             ({"retry-after": "Tue, 17 Feb 2026 07:36:00 GMT"}, 0.0),
             ({"retry-after": "soon"}, None),
             ({"retry-after": "nan"}, None),
+            ({"retry-after": "inf"}, None),
+            ({"retry-after": "1e300"}, 2_592_000.0),
+            ({"retry-after-ms": "1e300"}, 2_592_000.0),
+            ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 2_592_000.0),
+            ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -2400"}, None),
+            ({"retry-after": "Tue, 17 Feb 2026 07:37:30"}, None),
             ({"retry-after": "-1"}, None),
             ({}, None),
         ],

@@ -99,6 +99,8 @@ class TestClientOf:
             ({"type": "user", "message": {}}, "claude"),
             ({"type": "summary", "summary": "x"}, "claude"),
             ({"type": "queue-operation", "payload": 1}, "claude"),
+            ({"type": [], "payload": 1}, "claude"),
+            ({"type": {"a": 1}, "payload": 1}, "claude"),
         ],
     )
     def test_the_first_record_tells(self, tmp_path: Path, record: dict[str, Any], client: str) -> None:

@@ -258,9 +258,9 @@ class TestUnusedRecords:
             ({"type": "queue-operation", "operation": "enqueue", "content": "copy"}, "queue-operation"),
             ({"type": "attachment", "attachment": {"type": "skill_listing"}}, "attachment/skill_listing"),
             ({"type": "never-seen"}, "never-seen"),
-            ({"no": "type"}, "unnamed"),
-            ({"type": "a secret\nand more"}, "unnamed"),
-            ({"type": ["user"]}, "unnamed"),
+            ({"no": "type"}, "other"),
+            ({"type": "a secret\nand more"}, "other"),
+            ({"type": ["user"]}, "other"),
             (user(""), "user/empty"),
         ],
     )

@@ -201,7 +201,7 @@ class TestUnused:
         [
             (envelope("event_msg", {"type": "user_message", "message": "hi"}), "event_msg/user_message"),
             (envelope("event_msg", {"type": "agent_message", "message": "hi"}), "event_msg/agent_message"),
-            (envelope("event_msg", {}), "event_msg/unknown"),
+            (envelope("event_msg", {}), "event_msg/other"),
             (envelope("event_msg", None), "event_msg"),
             (envelope("world_state", {"full": True}), "world_state"),
             (envelope("token_usage_record", {"usage": {}}), "token_usage_record"),
@@ -210,8 +210,8 @@ class TestUnused:
             (envelope("response_item", {**message(""), "content": []}), "response_item/message"),
             (envelope("response_item", {"type": "reasoning", "summary": []}), "response_item/reasoning"),
             ({"type": "turn_context"}, "turn_context"),
-            (envelope("a kind with\nspaces", {}), "unknown"),
-            (envelope("k" * 65, {}), "unknown"),
+            (envelope("a kind with\nspaces", {}), "other"),
+            (envelope("k" * 41, {}), "other"),
         ],
     )
     def test_state_copies_and_unknown_kinds_are_counted(self, record: Record, kind: str) -> None:
