@@ -8,8 +8,8 @@ stamp=lcm-requirements
 
 # The folder for tests. An environment that somebody else made, for example with uv, stays as it is.
 test_environment() {
-    if [ -n "${LCM_VENV:-}" ]; then
-        echo "$LCM_VENV"
+    if [ -n "${TEST_VENV:-}" ]; then
+        echo "$TEST_VENV"
     elif [ -e .venv ] && [ ! -e ".venv/$stamp" ]; then
         echo .venv-test
     else

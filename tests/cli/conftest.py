@@ -69,10 +69,9 @@ class Cli:
 
     def inside(self, *args: str | Path) -> Run:
         """In this process, where one of its own would show nothing more."""
-        others = {name: None for name in os.environ if name.startswith(("LCM_", "CLAUDE_", "CODEX_")) or name == "TZ"}
         with chdir(self.folder):
             result = CliRunner().invoke(
-                main, [*map(str, args)], prog_name="lcm", env=others | self.environment | {"LCM_LOG_LEVEL": "error"}
+                main, [*map(str, args)], prog_name="lcm", env=self.environment | {"LCM_LOG_LEVEL": "error"}
             )
         assert result.exception is None or isinstance(result.exception, SystemExit)
         return Run(result.exit_code, result.stdout, result.stderr)
