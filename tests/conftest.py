@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ CORPUS = REPOSITORY.parent / "shared" / "data"
 # Whatever the shell that runs the tests is set up for, commands in this process see only what a test gives them.
 for _name in [name for name in os.environ if name.startswith(("LCM_", "CLAUDE_", "CODEX_")) or name == "TZ"]:
     del os.environ[_name]
+# A shell starts what it runs in the background deaf to this signal, and every process inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

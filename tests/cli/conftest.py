@@ -9,8 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import chdir, closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -80,8 +80,14 @@ class Cli:
         """As a user whom file permissions bind, also when the tests run as root."""
         return run_lcm(*args, environment=self.environment | env, cwd=self.folder, prepare=obey_permissions)
 
-    def start(self, *args: str) -> subprocess.Popen[str]:
-        return self.start_writing_to(subprocess.PIPE, *args)
+    @contextmanager
+    def started(self, *args: str) -> Iterator[subprocess.Popen[str]]:
+        """A process that goes on beside the test, and at the latest ends with it."""
+        with self.start_writing_to(subprocess.PIPE, *args) as running:
+            try:
+                yield running
+            finally:
+                running.kill()
 
     def start_writing_to(self, stdout: int | IO[str], *args: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -139,10 +139,10 @@ class TestInterrupt:
         script = _OneThenSilence()
         server.answer(script)
         cli = with_model(imported, server)
-        running = cli.start("compact", "--json")
-        assert script.is_asked_again.wait(timeout=120)
-        running.send_signal(sent)
-        out, err = running.communicate(timeout=60)
+        with cli.started("compact", "--json") as running:
+            assert script.is_asked_again.wait(timeout=120)
+            running.send_signal(sent)
+            out, err = running.communicate(timeout=60)
 
         assert (running.returncode, out) == (code, "")
         assert err == f"lcm: {said}; what was stored is kept, and running the command again goes on.\n"

@@ -93,10 +93,10 @@ class TestReplay:
             cli = with_model(sessions, server)
             silence = _Limited(4, never_answers())
             server.answer(silence)
-            running = cli.start("compact", "--replay")
-            assert silence.is_reached.wait(timeout=120)
-            running.send_signal(signal.SIGKILL)
-            running.communicate(timeout=60)
+            with cli.started("compact", "--replay") as running:
+                assert silence.is_reached.wait(timeout=120)
+                running.send_signal(signal.SIGKILL)
+                running.communicate(timeout=60)
             stored = cli("stats", "--json").json["summaries"]
             server.answer(lambda _request: says("Later."))
             before = len(server.requests)
